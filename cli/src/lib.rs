@@ -1,0 +1,2 @@
+//! The `metalshim` command.
+#![deny(unsafe_code)]

@@ -1,0 +1,20 @@
+//! The compatibility database: which pairs of host and guest build are verified, and
+//! the verdict that follows for one machine.
+//!
+//! **Contract.** Data flows one way: records (TOML, reviewed) -> database (SQLite, exact
+//! bytes) -> verdict. The verdict is a pure function: no clock, no files, no printing;
+//! time and facts are arguments. Exact builds only ever allow, ranges may only deny, and
+//! unknown means stock.
+#![forbid(unsafe_code)]
+
+pub mod facts;
+mod os_build;
+mod policy;
+mod profile;
+pub mod verdict;
+
+pub use facts::Facts;
+pub use os_build::{BadBuild, OsBuild};
+pub use policy::Policy;
+pub use profile::{BadProfile, Profile};
+pub use verdict::{Reason, Verdict};

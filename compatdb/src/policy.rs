@@ -1,0 +1,63 @@
+//! A fleet's own rules: `policy.toml`. They can only subtract.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{OsBuild, Profile};
+
+/// A fleet's own rules. Every key narrows what would be allowed without it; the default
+/// narrows nothing.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Policy {
+    /// Guest builds that stay stock.
+    pub deny_guest_builds: Vec<OsBuild>,
+    /// Host builds whose guests stay stock.
+    pub deny_host_builds: Vec<OsBuild>,
+    /// The least evidence level of a record, 1 to 3.
+    pub min_evidence_level: Option<u8>,
+    /// Refuse to enable from a database whose signed freshness is over.
+    pub require_fresh_database: bool,
+    /// Refuse `--allow-unverified`.
+    pub forbid_unverified: bool,
+    /// Demand that the host attested its build itself.
+    pub require_attested_host: bool,
+    /// The highest profile, as `1007/32768`.
+    #[serde(with = "profile_text")]
+    pub max_profile: Option<Profile>,
+}
+
+impl Policy {
+    /// Both together: whatever either denies is denied.
+    #[must_use]
+    pub fn and(mut self, other: Self) -> Self {
+        self.deny_guest_builds.extend(other.deny_guest_builds);
+        self.deny_host_builds.extend(other.deny_host_builds);
+        self.min_evidence_level = self.min_evidence_level.max(other.min_evidence_level);
+        self.require_fresh_database |= other.require_fresh_database;
+        self.forbid_unverified |= other.forbid_unverified;
+        self.require_attested_host |= other.require_attested_host;
+        self.max_profile = match (self.max_profile, other.max_profile) {
+            (Some(a), Some(b)) => Some(a.min(b)),
+            (a, b) => a.or(b),
+        };
+        self
+    }
+}
+
+mod profile_text {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
+
+    use crate::Profile;
+
+    pub(super) fn serialize<S: Serializer>(p: &Option<Profile>, s: S) -> Result<S::Ok, S::Error> {
+        p.map(|p| p.to_string()).serialize(s)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        d: D,
+    ) -> Result<Option<Profile>, D::Error> {
+        let text = Option::<String>::deserialize(d)?;
+        text.map(|t| t.parse().map_err(D::Error::custom))
+            .transpose()
+    }
+}
