@@ -1,0 +1,68 @@
+# What can be done here. `make` alone lists it.
+# Everything is built below $(TARGET); nothing outside the checkout is touched, but for
+# system packages that .ci/need installs (as root on Debian) or asks for.
+
+TARGET := $(abspath $(or $(CARGO_TARGET_DIR),target))
+MAC := $(filter Darwin,$(shell uname -s))
+# On a Mac the command knows the simulated guest only with this feature.
+SIMULATE := $(if $(MAC),--features metalshim/simulate)
+NEXTEST := $(shell cargo nextest --version >/dev/null 2>&1 && echo yes)
+TEST := $(if $(NEXTEST),nextest run --no-fail-fast,test --no-fail-fast)
+
+.PHONY: help
+help:
+	@sed -n 's/^## //p' $(MAKEFILE_LIST)
+
+## make demo    the whole path on the simulated guest: stock, verified, not listed
+.PHONY: demo
+demo: release shim guest
+	@$(TARGET)/release/metalshim demo
+
+## make test    every test
+.PHONY: test
+test: guest shim
+	cargo $(TEST) --workspace --exclude metalshim-shim $(SIMULATE)
+	cargo test --quiet --doc --workspace --exclude metalshim-shim $(SIMULATE)
+
+## make release the command, in target/release/metalshim
+.PHONY: release
+release: need-c
+	cargo build --quiet --release --locked -p metalshim -p compatdb $(SIMULATE)
+
+## make shim    the shim for this system, in target/shim
+.PHONY: shim
+shim:
+	@cargo build --quiet --locked --profile shim -p metalshim-shim
+
+## make guest   the simulated guest, in target/guest
+.PHONY: guest
+guest: need-objc
+	@$(MAKE) --no-print-directory -C shim/guest OUT=$(TARGET)/guest
+
+## make lint    formatter, clippy with warnings denied, shell scripts, the records
+.PHONY: lint
+lint: need-c
+	cargo fmt --all --check
+	cargo clippy --locked --workspace --all-targets $(SIMULATE) -- -D warnings
+	cargo run --quiet --locked -p compatdb -- lint compatdb/records
+	@.ci/need shellcheck && .ci/shell-scripts | xargs shellcheck
+
+## make doc     the documentation of the code, warnings denied
+.PHONY: doc
+doc:
+	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps --exclude metalshim-shim
+
+## make install PREFIX=DIR   bin/metalshim and libexec/libmetalshim below DIR
+PREFIX ?= /usr/local
+LIBRARY := libmetalshim.$(if $(MAC),dylib,so)
+.PHONY: install
+install: release shim
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/libexec
+	install -m 755 $(TARGET)/release/metalshim $(DESTDIR)$(PREFIX)/bin/metalshim
+	install -m 644 $(TARGET)/shim/$(LIBRARY) $(DESTDIR)$(PREFIX)/libexec/$(LIBRARY)
+
+.PHONY: need-c need-objc
+need-c:
+	@.ci/need cc
+need-objc:
+	@.ci/need objc
