@@ -1,2 +1,127 @@
 //! The `metalshim` command.
+//!
+//! **Layout.** [`args`] is the command line and [`commands`] what it does, one command a
+//! file. They are handed a [`context::Context`]: [`facts`] (what is known of this machine),
+//! [`config`] (configuration and policy), [`state`] (what persists), [`printer`]. Errors are
+//! [`error::Error`]s, and [`main`] is the one place that turns them into exit codes.
 #![deny(unsafe_code)]
+
+pub mod args;
+pub mod commands;
+pub mod config;
+pub mod context;
+pub mod error;
+pub mod facts;
+pub mod printer;
+pub mod state;
+pub mod variables;
+pub mod wish;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::Parser;
+use clap::error::ErrorKind;
+
+use crate::args::{Cli, Command};
+use crate::context::Context;
+use crate::error::{Error, Outcome};
+use crate::printer::Printer;
+use crate::variables::Variables;
+
+/// The whole command: `arguments` with the program's own name first.
+pub fn main(arguments: Vec<OsString>) -> ExitCode {
+    let variables = Variables::of_this_process();
+    let in_run = names_run(&arguments);
+    let cli = match Cli::try_parse_from(&arguments) {
+        Ok(cli) => cli,
+        Err(e) => return not_a_command(&e, &variables, in_run),
+    };
+    let quiet = matches!(&cli.command, Command::Run(args) if args.quiet);
+    let context = Context {
+        printer: Printer::new(cli.global.json, quiet, &variables),
+        variables,
+        extra_policy: cli.global.policy,
+    };
+    match dispatch(&cli.command, &context) {
+        Ok(outcome) => outcome.into(),
+        Err(error) => {
+            context.printer.error(&error);
+            error.exit_code(in_run).into()
+        }
+    }
+}
+
+fn dispatch(command: &Command, context: &Context) -> Result<Outcome, Error> {
+    use crate::commands::{db, demo, disable, doctor, enable, run, status};
+    match command {
+        Command::Run(args) => run::run(args, context),
+        Command::Enable(args) => enable::run(args, context),
+        Command::Disable(args) => disable::run(args, context),
+        Command::Status(args) => status::run(args, context),
+        Command::Doctor(args) => doctor::run(args, context),
+        Command::Db(args) => db::run(args, context),
+        Command::Demo(args) => demo::run(args, context),
+    }
+}
+
+/// Help, the version, or wrong usage.
+fn not_a_command(error: &clap::Error, variables: &Variables, in_run: bool) -> ExitCode {
+    let printer = Printer::new(false, false, variables);
+    let printed = match error.kind() {
+        ErrorKind::DisplayVersion => printer.out(&version()),
+        // clap knows which of its texts go where; a reader that is gone is not an error.
+        _ => error
+            .print()
+            .map_err(|_| Error::machine("stdout is closed")),
+    };
+    let usage = Error::user("wrong usage").exit_code(in_run);
+    match (error.kind(), printed) {
+        (ErrorKind::DisplayHelp | ErrorKind::DisplayVersion, _) => ExitCode::SUCCESS,
+        _ => usage.into(),
+    }
+}
+
+/// What `--version` prints: the database is as much of the version as the program is.
+fn version() -> String {
+    format!("metalshim {}\n", env!("CARGO_PKG_VERSION"))
+}
+
+/// Whether the command is `run`, also where the rest of the line is wrong: its exit codes are
+/// its own, so that a script can tell them from the program's.
+fn names_run(arguments: &[OsString]) -> bool {
+    let mut rest = arguments.iter().skip(1);
+    while let Some(argument) = rest.next() {
+        if argument == "--policy" {
+            rest.next();
+        } else if !argument.as_encoded_bytes().starts_with(b"-") {
+            return argument == "run";
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_command_line_holds_together() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn run_is_told_from_programs_of_that_name() {
+        for (line, is_run) in [
+            ("metalshim run", true),
+            ("metalshim --json --policy p run --x", true),
+            ("metalshim --policy run status", false),
+            ("metalshim doctor run", false),
+        ] {
+            let words: Vec<OsString> = line.split(' ').map(Into::into).collect();
+            assert_eq!(names_run(&words), is_run, "{line}");
+        }
+    }
+}

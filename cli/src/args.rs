@@ -1,0 +1,66 @@
+//! The command line: one subcommand a file in [`crate::commands`].
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand};
+
+use crate::commands::{db, demo, disable, doctor, enable, run, status};
+
+const AFTER_HELP: &str = "\
+Start here:
+  metalshim doctor                    is this machine ready, and if not, what to do
+  metalshim run -- llama-cli -m ...   start one program with the overrides
+  metalshim demo                      see what it does, on a simulated guest
+
+Exit codes: 0 yes; 1 refused, or findings; 2 wrong usage, or could not tell.
+`run` ends as the program does; 125 refused, 126 not startable, 127 not found.";
+
+/// Raises two Metal answers inside one process of a macOS virtual machine, where the pair of
+/// host and guest build is verified.
+#[derive(Debug, Parser)]
+#[command(
+    name = "metalshim",
+    version,
+    after_help = AFTER_HELP,
+    max_term_width = 100,
+    subcommand_required = true,
+    arg_required_else_help = true
+)]
+pub struct Cli {
+    /// What every command understands.
+    #[command(flatten)]
+    pub global: Global,
+    /// The command.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What every command understands.
+#[derive(Debug, clap::Args)]
+pub struct Global {
+    /// Print one JSON object instead of text
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// One more policy file beside the machine's; it can only forbid
+    #[arg(long, global = true, value_name = "FILE")]
+    pub policy: Option<PathBuf>,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Start a program with the overrides, if this machine may have them
+    Run(run::Args),
+    /// Check this machine, and record that metalshim is wanted here
+    Enable(enable::Args),
+    /// Take back what enable recorded
+    Disable(disable::Args),
+    /// What is enabled, and what running programs reported
+    Status(status::Args),
+    /// Check everything, and say how to mend what is wrong; changes nothing
+    Doctor(doctor::Args),
+    /// Look into the database of verified pairs
+    Db(db::Args),
+    /// See the overrides at work on a simulated guest
+    Demo(demo::Args),
+}

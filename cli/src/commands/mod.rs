@@ -1,0 +1,9 @@
+//! The commands, one a file: its arguments, what it does, and what it reports.
+
+pub mod db;
+pub mod demo;
+pub mod disable;
+pub mod doctor;
+pub mod enable;
+pub mod run;
+pub mod status;

@@ -1,0 +1,172 @@
+//! `config.toml` (the user's) and `policy.toml` (the fleet's).
+//!
+//! **Contract.** An unknown key is an error that names the key and the file. A policy can
+//! only subtract, and policy beats flags beat variables beat configuration. The policy of
+//! the machine must be owned by root and writable by nobody else: otherwise it would be the
+//! word of whoever can write it, and then metalshim says so and does nothing.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use compatdb::{OsBuild, Policy, Profile};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer};
+
+use crate::error::{Error, Who, plain};
+use crate::variables::Variables;
+
+/// Where the policy of this machine is.
+pub const POLICY_PATH: &str = if cfg!(target_os = "macos") {
+    "/Library/Application Support/metalshim/policy.toml"
+} else {
+    "/etc/metalshim/policy.toml"
+};
+
+/// No configuration or policy is larger.
+const MAX_LEN: u64 = 256 << 10;
+
+/// The user's `config.toml`. Every key may be left out.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Config {
+    /// The most that programs are told, as `1007/32768`; `--profile` beats it.
+    #[serde(deserialize_with = "profile")]
+    pub profile: Option<Profile>,
+    /// The host's build, like `25G76`; `METALSHIM_HOST_BUILD` and `--host-build` beat it.
+    pub host_build: Option<OsBuild>,
+    /// Which children are followed, like `--follow`, which beats it.
+    pub follow: Option<String>,
+    /// Where updates of the database come from; `METALSHIM_REPOSITORY` beats it.
+    pub repository: Option<String>,
+    /// `false`: never look for updates by itself.
+    pub update_check: Option<bool>,
+}
+
+fn profile<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Profile>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    text.parse().map(Some).map_err(serde::de::Error::custom)
+}
+
+/// Where the user's `config.toml` is; none without a home.
+pub fn config_path(variables: &Variables) -> Option<PathBuf> {
+    let home = variables.home.as_ref();
+    let folder = if cfg!(target_os = "macos") {
+        home.map(|home| home.join("Library/Application Support"))
+    } else {
+        let xdg = variables.xdg_config_home.clone();
+        xdg.or_else(|| home.map(|home| home.join(".config")))
+    };
+    folder.map(|folder| folder.join("metalshim/config.toml"))
+}
+
+/// The user's `config.toml`; the defaults where there is none.
+pub fn config(variables: &Variables) -> Result<Config, Error> {
+    let Some(path) = config_path(variables) else {
+        return Ok(Config::default());
+    };
+    match File::open(&path) {
+        Ok(file) => parse(&path, file, "configuration").map_err(|e| match e {
+            Problem::Unreadable(says) => Error::user(says).hint(format!(
+                "make {} a readable file, or remove it",
+                path.display()
+            )),
+            Problem::Invalid(says) => Error::user(says)
+                .hint("mend or remove that key; docs/design.md lists every key of config.toml"),
+        }),
+        Err(e) if missing(&e) => Ok(Config::default()),
+        Err(e) => Err(Error::file("read", &path, &e).hint(format!(
+            "make {} readable for this user, or remove it",
+            path.display()
+        ))),
+    }
+}
+
+/// The machine's policy and `extra` (`--policy`) together.
+pub fn policy(extra: Option<&Path>) -> Result<Policy, Error> {
+    let machine = machine_policy(Path::new(POLICY_PATH))?;
+    let Some(path) = extra else {
+        return Ok(machine);
+    };
+    let named = File::open(path)
+        .map_err(|e| Error::file("read", path, &e))
+        .and_then(|file| read_policy(path, file))
+        .map_err(|e| e.for_whom(Who::User))
+        .map_err(|e| e.hint("--policy wants a policy file, like the fleet's policy.toml"))?;
+    Ok(machine.and(named))
+}
+
+fn machine_policy(path: &Path) -> Result<Policy, Error> {
+    let file = match File::open(path) {
+        Ok(file) => file,
+        Err(e) if missing(&e) => return Ok(Policy::default()),
+        Err(e) => {
+            return Err(Error::file("read", path, &e)
+                .for_whom(Who::Fleet)
+                .hint("metalshim does nothing while there is a policy that it cannot read"));
+        }
+    };
+    trusted(path, &file)?;
+    read_policy(path, file)
+}
+
+/// Only root's word is the fleet's.
+fn trusted(path: &Path, file: &File) -> Result<(), Error> {
+    let metadata = file
+        .metadata()
+        .map_err(|e| Error::file("look at", path, &e))?;
+    let wrong = if metadata.uid() != 0 {
+        format!("owned by user {}, not by root", metadata.uid())
+    } else if metadata.mode() & 0o022 != 0 {
+        format!("writable by others (mode {:o})", metadata.mode() & 0o777)
+    } else {
+        return Ok(());
+    };
+    Err(
+        Error::fleet(format!("the policy {} is {wrong}", path.display())).hint(format!(
+            "as root: chown root {0:?} && chmod 644 {0:?}",
+            path
+        )),
+    )
+}
+
+fn read_policy(path: &Path, file: File) -> Result<Policy, Error> {
+    parse(path, file, "policy").map_err(|e| match e {
+        Problem::Unreadable(says) => Error::fleet(says),
+        Problem::Invalid(says) => {
+            Error::fleet(says).hint("mend that key; docs/design.md lists every key of policy.toml")
+        }
+    })
+}
+
+enum Problem {
+    Unreadable(String),
+    Invalid(String),
+}
+
+fn parse<T: DeserializeOwned>(path: &Path, file: File, what: &str) -> Result<T, Problem> {
+    let mut text = String::new();
+    if let Err(e) = file.take(MAX_LEN).read_to_string(&mut text) {
+        let path = path.display();
+        return Err(Problem::Unreadable(format!(
+            "could not read the {what} {path}: {}",
+            plain(&e)
+        )));
+    }
+    toml::from_str(&text).map_err(|e| {
+        Problem::Invalid(format!(
+            "the {what} {} cannot be used: {}",
+            path.display(),
+            e.to_string().trim_end()
+        ))
+    })
+}
+
+/// `ENOTDIR` is a missing file too: a file where its folder would be.
+fn missing(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+    )
+}

@@ -1,0 +1,46 @@
+//! What every command needs: the printer, the variables, the policy, and, read when asked
+//! for, the facts, the state folder and the database.
+
+use std::path::PathBuf;
+
+use compatdb::{OsBuild, Policy};
+
+use crate::config::{self, Config};
+use crate::error::Error;
+use crate::facts::{self, Machine};
+use crate::printer::Printer;
+use crate::state::StateFolder;
+use crate::variables::Variables;
+
+/// Handed to every command.
+#[derive(Debug)]
+pub struct Context {
+    /// Prints.
+    pub printer: Printer,
+    /// The environment, read once.
+    pub variables: Variables,
+    /// `--policy FILE`: one more policy, which can only subtract.
+    pub extra_policy: Option<PathBuf>,
+}
+
+impl Context {
+    /// The state folder. An error where there is none: see [`StateFolder::locate`].
+    pub fn state(&self) -> Result<StateFolder, Error> {
+        StateFolder::locate(&self.variables)
+    }
+
+    /// The facts and the time. `host_build` is the command's `--host-build`, if it has one.
+    pub fn machine(&self, host_build: Option<&OsBuild>) -> Result<Machine, Error> {
+        facts::load(&self.variables, self.state().ok().as_ref(), host_build)
+    }
+
+    /// This machine's policy and the one of `--policy` together.
+    pub fn policy(&self) -> Result<Policy, Error> {
+        config::policy(self.extra_policy.as_deref())
+    }
+
+    /// The user's `config.toml`; the defaults where there is none.
+    pub fn config(&self) -> Result<Config, Error> {
+        config::config(&self.variables)
+    }
+}

@@ -1,0 +1,60 @@
+//! The facts: what is known of this machine, and the time.
+//!
+//! **Contract.** The verdict never reads a machine or a clock; this does, once per command.
+//! With the feature `simulate` (always on elsewhere than on a Mac) everything comes from a
+//! facts file or the built-in sample, otherwise from sysctl and what `doctor` and `enable`
+//! found out on this boot. Only the host's build has more than one source: see [`host`].
+
+pub mod host;
+#[cfg(any(feature = "simulate", not(target_os = "macos")))]
+mod simulate;
+
+use std::path::PathBuf;
+
+use compatdb::Facts;
+use jiff::Timestamp;
+
+use crate::error::Error;
+use crate::state::StateFolder;
+use crate::variables::Variables;
+
+/// Everything known of this machine, at one moment.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Machine {
+    /// The argument of the verdict.
+    pub facts: Facts,
+    /// The time that counts: of the facts file, if it names one.
+    pub now: Timestamp,
+    /// Where the facts are from.
+    pub source: Source,
+    /// What the user should know about how the host's build is known.
+    pub warnings: Vec<String>,
+}
+
+/// Where facts are from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// Read from this machine.
+    ThisMachine,
+    /// The built-in sample.
+    Sample,
+    /// The file that `METALSHIM_FACTS` names.
+    File(PathBuf),
+}
+
+/// Reads the facts. `stated` is `--host-build`; `state` may be missing where there is no
+/// home, and then what it would hold is not known.
+pub fn load(
+    variables: &Variables,
+    state: Option<&StateFolder>,
+    stated: Option<&compatdb::OsBuild>,
+) -> Result<Machine, Error> {
+    let mut machine = read(variables, state)?;
+    host::settle(&mut machine, variables, state, stated)?;
+    Ok(machine)
+}
+
+#[cfg(any(feature = "simulate", not(target_os = "macos")))]
+fn read(variables: &Variables, _: Option<&StateFolder>) -> Result<Machine, Error> {
+    simulate::read(variables.facts.as_deref())
+}

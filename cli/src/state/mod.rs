@@ -1,0 +1,175 @@
+//! The state folder: where it is, what is in it, and how it is written.
+//!
+//! **Contract.** Everything that persists goes through [`atomic::write`]: a process killed
+//! at any moment, a full disk or a second process leaves the last good file. Tickets are
+//! the exception: they need not survive a crash, and are renamed into place unsynced.
+//!
+//! | file | what |
+//! |---|---|
+//! | `enabled.json` | what `enable` recorded |
+//! | `host.json` | the host's attestation, copied from the share |
+//! | `device.json` | the Metal device's stock answers, for one boot and build |
+//! | `unverified.json` | what `--allow-unverified` covers, and until when |
+//! | `log` | what was allowed without a record, a line each |
+//! | `tickets/<pid>-<start>` | a ticket, and beside it `.status`, what the shim decided |
+//! | `lock` | held by whatever changes the files above |
+
+pub mod atomic;
+mod json;
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::error::{Error, plain};
+use crate::variables::{self, Variables};
+
+/// The state folder of this user. It need not exist before something is written.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StateFolder {
+    path: PathBuf,
+}
+
+impl StateFolder {
+    /// Where the variables put it. Without a home and without `METALSHIM_STATE_DIR` there is
+    /// none, and the error names the variable.
+    pub fn locate(variables: &Variables) -> Result<Self, Error> {
+        if let Some(path) = &variables.state_dir {
+            if !path.is_absolute() {
+                return Err(Error::user(format!(
+                    "{} is {}, which is not an absolute path",
+                    variables::STATE_DIR,
+                    path.display()
+                ))
+                .hint(format!(
+                    "set {} to a path that starts with /",
+                    variables::STATE_DIR
+                )));
+            }
+            return Ok(Self { path: path.clone() });
+        }
+        let base = if cfg!(target_os = "macos") {
+            variables
+                .home
+                .as_ref()
+                .map(|home| home.join("Library/Application Support"))
+        } else {
+            let home = variables.home.as_ref();
+            variables
+                .xdg_state_home
+                .clone()
+                .or_else(|| home.map(|home| home.join(".local/state")))
+        };
+        match base {
+            Some(base) => Ok(Self {
+                path: base.join("metalshim"),
+            }),
+            None => Err(Error::machine(format!(
+                "there is no state folder: neither {} nor {} is set",
+                variables::HOME,
+                variables::STATE_DIR
+            ))
+            .hint(format!(
+                "set {} to a folder that this user can write",
+                variables::STATE_DIR
+            ))),
+        }
+    }
+
+    /// The folder itself.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The file or folder `name` in it.
+    pub fn join(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+
+    /// Where tickets are.
+    pub fn tickets(&self) -> PathBuf {
+        self.join("tickets")
+    }
+
+    /// Makes the folder and `tickets/` in it, for this user only.
+    pub fn ensure(&self) -> Result<(), Error> {
+        let tickets = self.tickets();
+        match make_private(&tickets) {
+            Ok(()) => Ok(()),
+            Err(e) => Err(self.unwritable(&tickets, &e)),
+        }
+    }
+
+    /// Waits until no other metalshim changes the state, and keeps others waiting until the
+    /// returned file is dropped.
+    pub fn lock(&self) -> Result<File, Error> {
+        self.ensure()?;
+        let path = self.join("lock");
+        let lock = || {
+            let file = File::options()
+                .create(true)
+                .truncate(false)
+                .write(true)
+                .open(&path)?;
+            file.lock()?;
+            Ok(file)
+        };
+        lock().map_err(|e: io::Error| self.unwritable(&path, &e))
+    }
+
+    /// The one error for a state folder that cannot be written.
+    pub fn unwritable(&self, path: &Path, error: &io::Error) -> Error {
+        Error::machine(format!(
+            "the state folder cannot be written: {}: {}",
+            path.display(),
+            plain(error)
+        ))
+        .hint(format!(
+            "make {} a folder that this user can write, or name another one in {}",
+            self.path.display(),
+            variables::STATE_DIR
+        ))
+    }
+}
+
+fn make_private(path: &Path) -> io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt;
+    if path.is_dir() {
+        return Ok(());
+    }
+    fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn variables(pairs: &[(&str, &str)]) -> Variables {
+        Variables::read(|name| {
+            let value = pairs.iter().find(|(n, _)| *n == name);
+            value.map(|(_, v)| (*v).into())
+        })
+    }
+
+    #[test]
+    fn the_variable_beats_the_home() {
+        let both = variables(&[("METALSHIM_STATE_DIR", "/a"), ("HOME", "/h")]);
+        assert_eq!(StateFolder::locate(&both).unwrap().path(), Path::new("/a"));
+    }
+
+    #[test]
+    fn no_home_names_the_variable() {
+        let error = StateFolder::locate(&variables(&[])).unwrap_err();
+        assert!(error.to_string().contains("METALSHIM_STATE_DIR"), "{error}");
+        assert_eq!(error.exit_code(false), 2);
+    }
+
+    #[test]
+    fn a_relative_folder_is_refused() {
+        let error = StateFolder::locate(&variables(&[("METALSHIM_STATE_DIR", "a")])).unwrap_err();
+        assert!(error.says.contains("not an absolute path"), "{error}");
+    }
+}
