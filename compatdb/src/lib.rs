@@ -8,9 +8,11 @@
 #![forbid(unsafe_code)]
 
 pub mod facts;
+pub mod lint;
 mod os_build;
 mod policy;
 mod profile;
+pub mod records;
 pub mod verdict;
 
 pub use facts::Facts;
