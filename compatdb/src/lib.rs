@@ -7,16 +7,26 @@
 //! unknown means stock.
 #![forbid(unsafe_code)]
 
+pub mod client;
+mod db;
+mod deny_list;
 pub mod facts;
 pub mod lint;
 mod os_build;
 mod policy;
 mod profile;
+pub mod query;
 pub mod records;
+pub mod rows;
+pub mod schema;
 pub mod verdict;
 
+pub use client::{ClientMatch, Program, Told, recognise};
+pub use db::{Database, MAX_LEN, Meta, OpenError, sha256_hex};
+pub use deny_list::{DeniedBuild, DeniedRecord, DenyList, Revocation};
 pub use facts::Facts;
 pub use os_build::{BadBuild, OsBuild};
 pub use policy::Policy;
 pub use profile::{BadProfile, Profile};
-pub use verdict::{Reason, Verdict};
+pub use query::{Lookup, PairFilter, QueryError, Shown};
+pub use verdict::{Reason, Verdict, decide};

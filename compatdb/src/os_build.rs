@@ -42,7 +42,7 @@ impl OsBuild {
         self.parts().0
     }
 
-    fn parts(&self) -> (u8, u8, u32, u8) {
+    pub(crate) fn parts(&self) -> (u8, u8, u32, u8) {
         split(&self.0).unwrap_or_default()
     }
 }

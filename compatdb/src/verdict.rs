@@ -1,5 +1,13 @@
 //! The verdict: may the overrides be used here, and if not, why, and what to do.
 
+mod caps;
+mod case;
+mod decide;
+mod says;
+
+pub use case::{Case, Evidence, Request, Target};
+pub use decide::decide;
+
 use std::fmt;
 
 use serde::Serialize;
@@ -63,6 +71,24 @@ pub struct Remedy {
     /// The command to type, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,
+}
+
+impl Remedy {
+    /// Something to do that is not a command.
+    pub fn text(says: impl Into<String>) -> Self {
+        Self {
+            says: says.into(),
+            command: None,
+        }
+    }
+
+    /// A command, and what it does.
+    pub fn command(says: impl Into<String>, command: impl Into<String>) -> Self {
+        Self {
+            says: says.into(),
+            command: Some(command.into()),
+        }
+    }
 }
 
 /// The stable reason codes, in the order in which they are looked at.

@@ -1,0 +1,443 @@
+//! What can be asked of a database.
+
+use rusqlite::{OptionalExtension, Row, params};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::deny_list::{DenyList, Revocation};
+use crate::rows::{Build, Client, Deny, Fault, Lead, Pair, PairBrief, Status, StockReport};
+use crate::schema::build_key;
+use crate::{Database, OsBuild};
+
+/// How many other pairs of a guest or a host a lookup names at most.
+pub const NEIGHBOURS: usize = 8;
+
+/// A row that cannot be read, or a question SQLite could not answer: the bytes are damaged,
+/// or were not made by this build's schema.
+#[derive(Debug)]
+pub struct QueryError(String);
+
+impl std::fmt::Display for QueryError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "the compatibility database is damaged: {}", self.0)
+    }
+}
+
+impl std::error::Error for QueryError {}
+
+impl From<rusqlite::Error> for QueryError {
+    fn from(e: rusqlite::Error) -> Self {
+        Self(e.to_string())
+    }
+}
+
+type Result<T, E = QueryError> = std::result::Result<T, E>;
+
+/// Everything the database holds that bears on one machine.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Lookup {
+    /// What was asked for.
+    pub guest_build: OsBuild,
+    /// What was asked for; none where the host is not known.
+    pub host_build: Option<OsBuild>,
+    /// Every record of exactly this pair.
+    pub pairs: Vec<Pair>,
+    /// Every range that hits.
+    pub denies: Vec<Deny>,
+    /// Entries of the deny list that hit.
+    pub revoked: Vec<Revocation>,
+    /// Other pairs of this guest, the nearest host first, at most [`NEIGHBOURS`].
+    pub same_guest: Vec<PairBrief>,
+    /// Other pairs of this host, the nearest guest first, at most [`NEIGHBOURS`].
+    pub same_host: Vec<PairBrief>,
+    /// The nearest verified pair: of the same guest, else of the same host, else of the
+    /// nearest guest build.
+    pub nearest: Option<PairBrief>,
+}
+
+/// Which pairs to list. Everything that is given has to hold.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PairFilter {
+    /// A build, or the beginning of a macOS version, like `26.5`.
+    pub guest: Option<String>,
+    /// A build, or the beginning of a macOS version, like `26.6`.
+    pub host: Option<String>,
+    /// A part of the chip's name, whatever the case.
+    pub chip: Option<String>,
+    /// What is held about it.
+    pub status: Option<Status>,
+}
+
+/// What an id names.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Shown {
+    /// `P0001`.
+    Pair(Box<Pair>),
+    /// `D0001`.
+    Deny(Deny),
+    /// `L0001`.
+    Lead(Box<Lead>),
+    /// `F01`.
+    Fault(Fault),
+    /// `S01`.
+    Stock(Box<StockReport>),
+    /// `llama.cpp`.
+    Client(Box<Client>),
+    /// `25F84`.
+    Build(Build),
+}
+
+fn body<T: DeserializeOwned>(text: &str) -> Result<T> {
+    serde_json::from_str(text).map_err(|e| QueryError(format!("a row cannot be read: {e}")))
+}
+
+const BRIEF: &str =
+    "id, guest_build, host_build, status, evidence_level, apple_family_max, max_threadgroup_memory";
+
+fn brief(row: &Row<'_>) -> Result<PairBrief> {
+    let build = |at: usize| -> Result<OsBuild> {
+        let text: String = row.get(at)?;
+        text.parse().map_err(|e| QueryError(format!("{e}")))
+    };
+    let profile = crate::Profile {
+        apple_family_max: row.get(5)?,
+        max_threadgroup_memory: row.get(6)?,
+    };
+    Ok(PairBrief {
+        id: row.get(0)?,
+        guest_build: build(1)?,
+        host_build: build(2)?,
+        status: row.get::<_, String>(3)?.parse().map_err(QueryError)?,
+        evidence_level: row.get(4)?,
+        profile,
+    })
+}
+
+impl Database {
+    fn rows<T: DeserializeOwned>(&self, sql: &str) -> Result<Vec<T>> {
+        let mut query = self.sql.prepare_cached(sql)?;
+        let mut rows = query.query([])?;
+        let mut all = Vec::new();
+        while let Some(row) = rows.next()? {
+            all.push(body(
+                row.get_ref(0)?.as_str().map_err(rusqlite::Error::from)?,
+            )?);
+        }
+        Ok(all)
+    }
+
+    fn row<T: DeserializeOwned>(&self, sql: &str, id: &str) -> Result<Option<T>> {
+        let text: Option<String> = self
+            .sql
+            .prepare_cached(sql)?
+            .query_row([id], |row| row.get(0))
+            .optional()?;
+        text.map(|t| body(&t)).transpose()
+    }
+
+    fn briefs(&self, sql: &str, params: impl rusqlite::Params) -> Result<Vec<PairBrief>> {
+        let mut query = self.sql.prepare_cached(sql)?;
+        let mut rows = query.query(params)?;
+        let mut all = Vec::new();
+        while let Some(row) = rows.next()? {
+            all.push(brief(row)?);
+        }
+        Ok(all)
+    }
+
+    /// Everything that bears on one guest and host.
+    ///
+    /// The work does not grow with the number of pairs.
+    ///
+    /// # Errors
+    /// Damaged rows.
+    pub fn lookup(
+        &self,
+        guest: &OsBuild,
+        host: Option<&OsBuild>,
+        deny_list: Option<&DenyList>,
+    ) -> Result<Lookup> {
+        let pairs = match host {
+            Some(host) => self.exact(guest, host)?,
+            None => Vec::new(),
+        };
+        let denies = self
+            .deny_ranges()?
+            .into_iter()
+            .filter(|d| d.covers(guest, host))
+            .collect();
+        let revoked = match deny_list {
+            Some(list) => list.hits(guest, host, pairs.iter().map(|p| p.id.as_str())),
+            None => Vec::new(),
+        };
+        let is_other = |p: &PairBrief| p.guest_build != *guest || Some(&p.host_build) != host;
+        let mut same_guest = self.beside(guest, host, "guest_key", "host_key")?;
+        same_guest.retain(|p| p.guest_build == *guest && is_other(p));
+        same_guest.truncate(NEIGHBOURS);
+        let mut same_host = match host {
+            Some(host) => self.beside(host, Some(guest), "host_key", "guest_key")?,
+            None => Vec::new(),
+        };
+        same_host.retain(|p| Some(&p.host_build) == host && is_other(p));
+        same_host.truncate(NEIGHBOURS);
+        let verified = |list: &[PairBrief]| {
+            let mut verified = list.iter().filter(|p| p.status == Status::Verified);
+            verified.next().cloned()
+        };
+        let nearest = match verified(&same_guest).or_else(|| verified(&same_host)) {
+            Some(pair) => Some(pair),
+            None => self.nearest_verified(guest, host)?,
+        };
+        Ok(Lookup {
+            guest_build: guest.clone(),
+            host_build: host.cloned(),
+            pairs,
+            denies,
+            revoked,
+            same_guest,
+            same_host,
+            nearest,
+        })
+    }
+
+    fn exact(&self, guest: &OsBuild, host: &OsBuild) -> Result<Vec<Pair>> {
+        let mut query = self.sql.prepare_cached(&format!(
+            "SELECT {BRIEF}, body FROM pair WHERE guest_key = ?1 AND host_key = ?2 \
+             AND guest_build = ?3 AND host_build = ?4 ORDER BY id"
+        ))?;
+        let keys = params![
+            build_key(guest),
+            build_key(host),
+            guest.as_str(),
+            host.as_str()
+        ];
+        let mut rows = query.query(keys)?;
+        let mut pairs = Vec::new();
+        while let Some(row) = rows.next()? {
+            pairs.push(whole(row)?);
+        }
+        Ok(pairs)
+    }
+
+    /// Pairs that share the build `of` under `by`, from `around` outwards under `other`.
+    fn beside(
+        &self,
+        of: &OsBuild,
+        around: Option<&OsBuild>,
+        by: &str,
+        other: &str,
+    ) -> Result<Vec<PairBrief>> {
+        let center = around.map_or(i64::MAX, build_key);
+        // One more than is shown: the pair itself may be among them.
+        let limit = NEIGHBOURS + 1;
+        let half = |compare: &str, order: &str| {
+            self.briefs(
+                &format!(
+                    "SELECT {BRIEF} FROM pair WHERE {by} = ?1 AND {other} {compare} ?2 \
+                     ORDER BY {other} {order}, id {order} LIMIT {limit}"
+                ),
+                params![build_key(of), center],
+            )
+        };
+        let mut all = half("<=", "DESC")?;
+        all.extend(half(">", "ASC")?);
+        all.sort_by_key(|p| {
+            let build = match other {
+                "host_key" => &p.host_build,
+                _ => &p.guest_build,
+            };
+            build_key(build).abs_diff(center)
+        });
+        Ok(all)
+    }
+
+    fn nearest_verified(
+        &self,
+        guest: &OsBuild,
+        host: Option<&OsBuild>,
+    ) -> Result<Option<PairBrief>> {
+        let center = build_key(guest);
+        let half = |compare: &str, order: &str| {
+            self.briefs(
+                &format!(
+                    "SELECT {BRIEF} FROM pair WHERE status = 'verified' AND guest_key {compare} ?1 \
+                     ORDER BY guest_key {order}, host_key DESC LIMIT {NEIGHBOURS}"
+                ),
+                params![center],
+            )
+        };
+        let mut all = half("<", "DESC")?;
+        all.extend(half(">=", "ASC")?);
+        all.retain(|p| p.guest_build != *guest || Some(&p.host_build) != host);
+        Ok(all
+            .into_iter()
+            .min_by_key(|p| build_key(&p.guest_build).abs_diff(center)))
+    }
+
+    /// The pairs that a filter leaves, by guest, host and id, newest first.
+    ///
+    /// # Errors
+    /// Damaged rows.
+    pub fn pairs(&self, filter: &PairFilter) -> Result<Vec<Pair>> {
+        let mut query = self.sql.prepare_cached(&format!(
+            "SELECT {BRIEF}, body FROM pair ORDER BY guest_key DESC, host_key DESC, id DESC"
+        ))?;
+        let mut rows = query.query([])?;
+        let mut pairs = Vec::new();
+        while let Some(row) = rows.next()? {
+            let pair = whole(row)?;
+            if filter.takes(&pair) {
+                pairs.push(pair);
+            }
+        }
+        Ok(pairs)
+    }
+
+    /// One pair by its id.
+    ///
+    /// # Errors
+    /// Damaged rows.
+    pub fn pair(&self, id: &str) -> Result<Option<Pair>> {
+        self.row("SELECT body FROM pair WHERE id = ?1", id)
+    }
+
+    /// All ranges that deny, by id.
+    ///
+    /// # Errors
+    /// Damaged rows.
+    pub fn deny_ranges(&self) -> Result<Vec<Deny>> {
+        self.rows("SELECT body FROM deny ORDER BY id")
+    }
+
+    /// All leads, by id.
+    ///
+    /// # Errors
+    /// Damaged rows.
+    pub fn leads(&self) -> Result<Vec<Lead>> {
+        self.rows("SELECT body FROM lead ORDER BY id")
+    }
+
+    /// All clients, by slug.
+    ///
+    /// # Errors
+    /// Damaged rows.
+    pub fn clients(&self) -> Result<Vec<Client>> {
+        self.rows("SELECT body FROM client ORDER BY id")
+    }
+
+    /// One client by its slug.
+    ///
+    /// # Errors
+    /// Damaged rows.
+    pub fn client(&self, id: &str) -> Result<Option<Client>> {
+        self.row("SELECT body FROM client WHERE id = ?1", id)
+    }
+
+    /// All faults, by id.
+    ///
+    /// # Errors
+    /// Damaged rows.
+    pub fn faults(&self) -> Result<Vec<Fault>> {
+        self.rows("SELECT body FROM fault ORDER BY id")
+    }
+
+    /// All reports of stock answers, by id.
+    ///
+    /// # Errors
+    /// Damaged rows.
+    pub fn stock_reports(&self) -> Result<Vec<StockReport>> {
+        self.rows("SELECT body FROM stock ORDER BY id")
+    }
+
+    /// All known builds of macOS, oldest first.
+    ///
+    /// # Errors
+    /// Damaged rows.
+    pub fn builds(&self) -> Result<Vec<Build>> {
+        self.rows("SELECT body FROM build ORDER BY key, build")
+    }
+
+    /// One known build of macOS.
+    ///
+    /// # Errors
+    /// Damaged rows.
+    pub fn build(&self, build: &OsBuild) -> Result<Option<Build>> {
+        let text: Option<String> = self
+            .sql
+            .prepare_cached("SELECT body FROM build WHERE key = ?1 AND build = ?2")?
+            .query_row(params![build_key(build), build.as_str()], |row| row.get(0))
+            .optional()?;
+        text.map(|t| body(&t)).transpose()
+    }
+
+    /// Whatever an id names; ids of records in any case.
+    ///
+    /// # Errors
+    /// Damaged rows.
+    pub fn show(&self, id: &str) -> Result<Option<Shown>> {
+        if let Some(client) = self.client(id)? {
+            return Ok(Some(Shown::Client(Box::new(client))));
+        }
+        if let Ok(build) = id.parse::<OsBuild>() {
+            return Ok(self.build(&build)?.map(Shown::Build));
+        }
+        let id = id.to_ascii_uppercase();
+        Ok(match id.as_bytes().first() {
+            Some(b'P') => self.pair(&id)?.map(|p| Shown::Pair(Box::new(p))),
+            Some(b'D') => self
+                .row("SELECT body FROM deny WHERE id = ?1", &id)?
+                .map(Shown::Deny),
+            Some(b'L') => self
+                .row("SELECT body FROM lead WHERE id = ?1", &id)?
+                .map(|l| Shown::Lead(Box::new(l))),
+            Some(b'F') => self
+                .row("SELECT body FROM fault WHERE id = ?1", &id)?
+                .map(Shown::Fault),
+            Some(b'S') => self
+                .row("SELECT body FROM stock WHERE id = ?1", &id)?
+                .map(|s| Shown::Stock(Box::new(s))),
+            _ => None,
+        })
+    }
+}
+
+/// A row's columns are what was looked up by, its body is what is used: they must agree.
+fn whole(row: &Row<'_>) -> Result<Pair> {
+    let pair: Pair = body(row.get_ref(7)?.as_str().map_err(rusqlite::Error::from)?)?;
+    let columns = brief(row)?;
+    if PairBrief::from(&pair) == columns {
+        Ok(pair)
+    } else {
+        Err(QueryError(format!(
+            "the row of {} disagrees with itself",
+            columns.id.escape_default()
+        )))
+    }
+}
+
+impl PairFilter {
+    fn takes(&self, pair: &Pair) -> bool {
+        let system = |want: &Option<String>, build: &OsBuild, version: &str| {
+            want.as_ref().is_none_or(|want| {
+                build.as_str().eq_ignore_ascii_case(want) || is_version_of(want, version)
+            })
+        };
+        let chip = |want: &String| {
+            let want = want.to_ascii_lowercase();
+            let mut chips = pair.host.chips.iter();
+            chips.any(|has| has.to_ascii_lowercase().contains(&want))
+        };
+        system(&self.guest, &pair.guest.build, &pair.guest.version)
+            && system(&self.host, &pair.host.build, &pair.host.version)
+            && self.status.is_none_or(|s| s == pair.status)
+            && self.chip.as_ref().is_none_or(chip)
+    }
+}
+
+/// `26.5` takes `26.5` and `26.5.2`, not `26.50`.
+fn is_version_of(want: &str, version: &str) -> bool {
+    version
+        .strip_prefix(want)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', ' ']))
+}
