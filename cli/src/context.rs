@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use compatdb::{OsBuild, Policy};
 
 use crate::config::{self, Config};
+use crate::database::{self, Loaded};
 use crate::error::Error;
 use crate::facts::{self, Machine};
 use crate::printer::Printer;
@@ -32,6 +33,11 @@ impl Context {
     /// The facts and the time. `host_build` is the command's `--host-build`, if it has one.
     pub fn machine(&self, host_build: Option<&OsBuild>) -> Result<Machine, Error> {
         facts::load(&self.variables, self.state().ok().as_ref(), host_build)
+    }
+
+    /// The database in use.
+    pub fn database(&self) -> Result<Loaded, Error> {
+        database::needed()
     }
 
     /// This machine's policy and the one of `--policy` together.

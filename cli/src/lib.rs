@@ -10,10 +10,18 @@ pub mod args;
 pub mod commands;
 pub mod config;
 pub mod context;
+pub mod database;
+pub mod decide;
 pub mod error;
 pub mod facts;
+pub mod find;
+pub mod install;
+pub mod launch;
+pub mod linked;
 pub mod printer;
 pub mod state;
+pub mod tickets;
+pub mod unverified;
 pub mod variables;
 pub mod wish;
 
@@ -84,7 +92,11 @@ fn not_a_command(error: &clap::Error, variables: &Variables, in_run: bool) -> Ex
 
 /// What `--version` prints: the database is as much of the version as the program is.
 fn version() -> String {
-    format!("metalshim {}\n", env!("CARGO_PKG_VERSION"))
+    let database = match database::load() {
+        Ok(loaded) => loaded.says(),
+        Err(e) => e.to_string(),
+    };
+    format!("metalshim {}\n{database}\n", env!("CARGO_PKG_VERSION"))
 }
 
 /// Whether the command is `run`, also where the rest of the line is wrong: its exit codes are

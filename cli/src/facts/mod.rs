@@ -6,6 +6,7 @@
 //! found out on this boot. Only the host's build has more than one source: see [`host`].
 
 pub mod host;
+pub mod share;
 #[cfg(any(feature = "simulate", not(target_os = "macos")))]
 mod simulate;
 

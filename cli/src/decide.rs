@@ -1,0 +1,226 @@
+//! Brings facts, database, policy and program together, and asks for the verdict.
+//!
+//! **Contract.** This gathers; [`compatdb::decide`] decides. A database that cannot be used
+//! is a refusal like any other, not an error, so that the other reasons are told too.
+
+use std::path::Path;
+
+use compatdb::facts::PARAVIRTUAL_CLASS;
+use compatdb::records::Pair;
+use compatdb::verdict::{Case, Evidence, Request, Target};
+use compatdb::{ClientMatch, Lookup, Meta, OsBuild, Profile, Program, Told, Verdict};
+use metalshim_ticket::{SHIM_ABI, Ticket};
+
+use crate::context::Context;
+use crate::database::{self, Loaded};
+use crate::error::Error;
+use crate::facts::Machine;
+use crate::unverified;
+
+/// What is asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Question<'a> {
+    /// `--host-build`
+    pub host_build: Option<&'a OsBuild>,
+    /// `--profile`
+    pub profile: Option<Profile>,
+    /// `--allow-unverified`; none asks for a grant that still holds.
+    pub allow_unverified: Option<&'a OsBuild>,
+    /// The program, if one is asked about.
+    pub program: Option<Asked<'a>>,
+}
+
+/// The program that is asked about.
+#[derive(Clone, Debug)]
+pub struct Asked<'a> {
+    /// The base name it is started by.
+    pub name: String,
+    /// Where it is, with every link resolved.
+    pub path: &'a Path,
+    /// The libraries that it links.
+    pub libraries: Vec<String>,
+    /// `--client`
+    pub client: Option<&'a Told>,
+    /// Whether it can load the library.
+    pub target: Target,
+}
+
+/// The verdict, and what it was made from.
+#[derive(Debug)]
+pub struct Decision {
+    /// The facts.
+    pub machine: Machine,
+    /// The verdict.
+    pub verdict: Verdict,
+    /// The database, or why there is none.
+    pub database: Result<Loaded, String>,
+    /// What the database holds about this machine.
+    pub lookup: Option<Lookup>,
+    /// What the program was recognised as.
+    pub clients: Vec<ClientMatch>,
+    /// The grant that was used or would be, if there is one.
+    pub grant: Option<unverified::Grant>,
+}
+
+/// Asks for the verdict.
+///
+/// # Errors
+/// Facts, policy or state cannot be read, or `--client` names no client.
+pub fn decide(context: &Context, question: Question<'_>) -> Result<Decision, Error> {
+    let machine = context.machine(question.host_build)?;
+    let policy = context.policy()?;
+    let cli = version()?;
+    let guest = &machine.facts.guest.build;
+    let grant = match context.state() {
+        Ok(state) if question.allow_unverified.is_none() => {
+            unverified::current(&state, guest, machine.now)?
+        }
+        _ => None,
+    };
+    let granted = grant.as_ref().map(|g| &g.build);
+    let mut request = Request {
+        clients: Vec::new(),
+        // A grant remembers the profile that it was given for.
+        profile: question.profile.or(grant.as_ref().and_then(|g| g.profile)),
+        allow_unverified: question.allow_unverified.or(granted).cloned(),
+        target: Target::Injectable,
+    };
+    let loaded = database::load().map_err(|e| e.to_string());
+    let mut found = None;
+    let mut broken = loaded.as_ref().err().cloned();
+    if let Ok(loaded) = &loaded {
+        if let Some(asked) = &question.program {
+            match clients(loaded, asked) {
+                Ok(clients) => request.clients = clients?,
+                Err(why) => broken = Some(why),
+            }
+        }
+        let host = machine.facts.host.as_ref().map(|host| &host.build);
+        match loaded
+            .database
+            .lookup(guest, host, loaded.deny_list.as_ref())
+        {
+            Ok(lookup) => found = Some((loaded.database.meta().clone(), lookup)),
+            Err(e) => broken = Some(e.to_string()),
+        }
+    }
+    if let Some(asked) = question.program {
+        request.target = asked.target;
+    }
+    let verdict = compatdb::decide(&Case {
+        facts: &machine.facts,
+        database: evidence(found.as_ref(), broken.as_deref()),
+        policy: &policy,
+        request: &request,
+        cli: &cli,
+        shim_abi: SHIM_ABI,
+        now: machine.now,
+        fresh_until: loaded.as_ref().ok().and_then(|l| l.fresh_until),
+        unsigned: loaded
+            .as_ref()
+            .is_ok_and(|l| l.origin == database::Origin::UnsignedDevelopment),
+    });
+    Ok(Decision {
+        machine,
+        verdict,
+        database: loaded,
+        lookup: found.map(|(_, lookup)| lookup),
+        clients: request.clients,
+        grant,
+    })
+}
+
+fn evidence<'a>(found: Option<&'a (Meta, Lookup)>, broken: Option<&'a str>) -> Evidence<'a> {
+    match (found, broken) {
+        (Some((meta, lookup)), None) => Evidence::Known { meta, lookup },
+        (_, why) => Evidence::Invalid {
+            why: why.unwrap_or("it was not asked"),
+        },
+    }
+}
+
+/// The outer error is the database's, the inner one the user's.
+fn clients(loaded: &Loaded, asked: &Asked<'_>) -> Result<Result<Vec<ClientMatch>, Error>, String> {
+    let clients = loaded.database.clients().map_err(|e| e.to_string())?;
+    let program = Program {
+        name: asked.name.clone(),
+        resolved_path: asked.path.to_string_lossy().into_owned(),
+        libraries: asked.libraries.clone(),
+    };
+    Ok(
+        compatdb::recognise(&clients, &program, asked.client).map_err(|e| {
+            Error::user(format!("--client: {e}"))
+                .hint("`metalshim db clients` lists them; leave --client out to have it recognised")
+        }),
+    )
+}
+
+fn version() -> Result<semver::Version, Error> {
+    env!("CARGO_PKG_VERSION")
+        .parse()
+        .map_err(|e| Error::project(format!("this build's own version cannot be read: {e}")))
+}
+
+impl Decision {
+    /// The record that allows, if one does.
+    pub fn record(&self) -> Option<&Pair> {
+        let Verdict::Allow(allow) = &self.verdict else {
+            return None;
+        };
+        let id = allow.record.as_ref()?;
+        self.lookup.as_ref()?.pairs.iter().find(|p| p.id == *id)
+    }
+
+    /// The children that are followed where the user says nothing: those of the client's row.
+    pub fn follow(&self) -> String {
+        let children: Vec<&str> = self
+            .clients
+            .iter()
+            .flat_map(|found| found.client.children.iter().map(String::as_str))
+            .collect();
+        match children.as_slice() {
+            [] => "none".to_owned(),
+            children => children.join(","),
+        }
+    }
+
+    /// Hands the ticket for `profile` to `with`.
+    ///
+    /// # Errors
+    /// `with`'s, or the stock answers are not known, which an allowed start never lacks.
+    pub fn ticket<T>(
+        &self,
+        profile: Profile,
+        follow: &str,
+        with: impl FnOnce(&Ticket<'_>) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let facts = &self.machine.facts;
+        let record = self.record();
+        let probed = facts.device.as_ref();
+        // What the record was verified with is what the device must still say.
+        let stock = record
+            .map(|r| (r.stock.apple_family, r.stock.max_threadgroup_memory))
+            .or(probed.map(|d| (d.apple_family, d.max_threadgroup_memory)));
+        let Some((stock_apple_family, stock_max_threadgroup_memory)) = stock else {
+            return Err(Error::project(
+                "the stock answers of the device are not known",
+            ));
+        };
+        let unverified = format!("unverified:{}", facts.guest.build);
+        let database = self.database.as_ref().map(|l| l.database.name());
+        with(&Ticket {
+            guest_build: facts.guest.build.as_str(),
+            boot_session: &facts.guest.boot_session,
+            device_class: record.map_or(PARAVIRTUAL_CLASS, |r| &r.device_class),
+            stock_apple_family,
+            stock_max_threadgroup_memory,
+            apple_family_max: profile.apple_family_max,
+            max_threadgroup_memory: profile.max_threadgroup_memory,
+            metal_uuid: record.and_then(|r| r.metal_uuid.as_deref()),
+            driver_uuid: record.and_then(|r| r.driver_uuid.as_deref()),
+            record: record.map_or(&unverified, |r| &r.id),
+            database: database.as_deref().unwrap_or("0:0000000000000000"),
+            follow,
+        })
+    }
+}

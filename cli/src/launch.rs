@@ -1,0 +1,122 @@
+//! Starts the program: with the shim in it, or untouched.
+//!
+//! **Contract.** The program replaces this process, so its exit code, signals and terminal
+//! are its own. Nothing of the environment changes but the three variables below; other
+//! libraries in the list and their order stay.
+
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::error::{Error, plain};
+use crate::install;
+use crate::variables;
+
+/// What is started.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Start {
+    /// Its path.
+    pub path: PathBuf,
+    /// What it sees as its own name.
+    pub name: OsString,
+    /// Its arguments.
+    pub arguments: Vec<OsString>,
+    /// What is set in its environment beyond our own.
+    pub variables: Vec<(&'static str, OsString)>,
+}
+
+/// What the environment of a program with the shim has beyond our own.
+pub fn with_shim(
+    shim: &Path,
+    ticket: &Path,
+    inserted: Option<&OsStr>,
+    require: bool,
+) -> Vec<(&'static str, OsString)> {
+    let mut set = vec![
+        (variables::INSERT_LIBRARIES, first(shim, inserted)),
+        (variables::TICKET, ticket.as_os_str().to_owned()),
+    ];
+    if require {
+        set.push((variables::REQUIRE, "1".into()));
+    }
+    set
+}
+
+/// The list of libraries with `shim` first. An entry of an older start goes: two shims in one
+/// process would stack.
+fn first(shim: &Path, inserted: Option<&OsStr>) -> OsString {
+    use std::os::unix::ffi::{OsStrExt, OsStringExt};
+    let mut list = shim.as_os_str().as_bytes().to_vec();
+    let separates = |b: &u8| *b == b':' || (!cfg!(target_os = "macos") && *b == b' ');
+    for entry in inserted
+        .map(OsStr::as_bytes)
+        .unwrap_or_default()
+        .split(separates)
+    {
+        let is_shim =
+            Path::new(OsStr::from_bytes(entry)).file_name() == Some(install::SHIM.as_ref());
+        if !entry.is_empty() && !is_shim {
+            list.push(b':');
+            list.extend_from_slice(entry);
+        }
+    }
+    OsString::from_vec(list)
+}
+
+impl Start {
+    fn command(&self) -> Command {
+        let mut command = Command::new(&self.path);
+        command.arg0(&self.name).args(&self.arguments);
+        for (name, value) in &self.variables {
+            command.env(name, value);
+        }
+        command
+    }
+
+    /// Becomes the program. Returns only if that failed.
+    pub fn exec(&self) -> Error {
+        let error = self.command().exec();
+        self.failed(&error)
+    }
+
+    /// Starts the program as a child with our streams.
+    ///
+    /// # Errors
+    /// It cannot be started.
+    pub fn spawn(&self) -> Result<std::process::Child, Error> {
+        self.command().spawn().map_err(|e| self.failed(&e))
+    }
+
+    fn failed(&self, error: &io::Error) -> Error {
+        let says = format!(
+            "{} could not be started: {}",
+            self.path.display(),
+            plain(error)
+        );
+        if error.kind() == io::ErrorKind::NotFound {
+            // The file was there a moment ago: its interpreter is not.
+            return Error::program_missing(says)
+                .hint("look whether the interpreter that its first line names is installed");
+        }
+        Error::program_unusable(says)
+            .hint("start it without metalshim: if that fails too, the program is the reason")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_libraries_and_their_order_stay() {
+        let shim = Path::new("/new").join(install::SHIM);
+        let old = format!("/a.so:/old/{}:/b.so:", install::SHIM);
+        assert_eq!(
+            first(&shim, Some(old.as_ref())),
+            format!("/new/{}:/a.so:/b.so", install::SHIM).as_str()
+        );
+        assert_eq!(first(&shim, None), shim.as_os_str());
+    }
+}

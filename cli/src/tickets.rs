@@ -1,0 +1,296 @@
+//! Tickets and what the shim answered to them: `tickets/<pid>-<start>` and beside it
+//! `.status`.
+//!
+//! **Contract.** A ticket lives as long as the process that it was made for, or any process
+//! that reported under it; [`sweep`] removes the others, and those of other boots. `start`
+//! tells two processes with the same id apart: on Linux it is the start of the process in
+//! clock ticks since boot, elsewhere the milliseconds since 1970 at which the ticket was made.
+
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+use metalshim_ticket::{MAX_LEN, Ticket};
+use rustix::process::{Pid, test_kill_process};
+use serde::Serialize;
+
+use crate::error::Error;
+use crate::state::StateFolder;
+use crate::state::atomic::{self, Durability};
+
+/// No status file is read further than this.
+const MAX_STATUS: u64 = 256 << 10;
+
+/// Writes `ticket` for this process, and returns its path and text.
+pub fn write(state: &StateFolder, ticket: &Ticket<'_>) -> Result<(PathBuf, String), Error> {
+    let mut buffer = [0; MAX_LEN];
+    let len = ticket
+        .write(&mut buffer)
+        .map_err(|e| Error::project(format!("could not write the ticket: {}", e.code())))?;
+    let bytes = &buffer[..len];
+    state.ensure()?;
+    let pid = std::process::id();
+    let start = start_of(pid).unwrap_or_default();
+    let path = state.tickets().join(format!("{pid}-{start}"));
+    atomic::write(&path, bytes, Durability::Renamed).map_err(|e| state.unwritable(&path, &e))?;
+    Ok((path, String::from_utf8_lossy(bytes).into_owned()))
+}
+
+/// One process's line in a status file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Reported {
+    /// Its process id.
+    pub pid: u32,
+    /// Its executable.
+    pub program: String,
+    /// `installed`, `refused`, ...: docs/shim.md lists them.
+    pub state: String,
+    /// Why it was refused.
+    pub reason: Option<String>,
+    /// The record that its ticket was made from.
+    pub record: Option<String>,
+}
+
+/// What processes that still run have reported, in the order of their ids.
+pub fn running(state: &StateFolder, boot_session: &str) -> Vec<Reported> {
+    let mut running = Vec::new();
+    for entry in entries(state) {
+        let content = fs::read(&entry.path).unwrap_or_default();
+        let ticket = Ticket::parse(&content).ok();
+        if ticket.is_some_and(|t| t.boot_session != boot_session) {
+            continue;
+        }
+        for line in reported(&entry.path) {
+            if is_running(line.pid, None) {
+                running.push(Reported {
+                    record: ticket.map(|t| t.record.to_owned()),
+                    ..line
+                });
+            }
+        }
+    }
+    running.sort_by_key(|line| line.pid);
+    running
+}
+
+/// What was reported under one ticket, in the order in which it was written.
+pub fn reported(ticket: &Path) -> Vec<Reported> {
+    let mut text = String::new();
+    // A status that cannot be read says nothing; it is never needed to start anything.
+    let read = fs::File::open(status_path(ticket))
+        .and_then(|file| file.take(MAX_STATUS).read_to_string(&mut text));
+    if read.is_err() {
+        return Vec::new();
+    }
+    text.lines().filter_map(parse_line).collect()
+}
+
+/// `pid=<n> state=<state> reason=<code or -> program=<rest of the line>`
+fn parse_line(line: &str) -> Option<Reported> {
+    let rest = line.strip_prefix("pid=")?;
+    let (pid, rest) = rest.split_once(" state=")?;
+    let (state, rest) = rest.split_once(" reason=")?;
+    let (reason, program) = rest.split_once(" program=")?;
+    Some(Reported {
+        pid: pid.parse().ok()?,
+        program: program.to_owned(),
+        state: state.to_owned(),
+        reason: (reason != "-").then(|| reason.to_owned()),
+        record: None,
+    })
+}
+
+/// Removes tickets that nobody needs any more, with their status files. What cannot be
+/// removed stays: the next time may do better, and nothing depends on it.
+pub fn sweep(state: &StateFolder, boot_session: &str) {
+    for entry in entries(state) {
+        let needed = is_running(entry.pid, Some(entry.start))
+            || reported(&entry.path)
+                .iter()
+                .any(|line| is_running(line.pid, None));
+        if !needed || is_of_another_boot(&entry.path, boot_session) {
+            remove(&entry.path);
+        }
+    }
+}
+
+/// Removes one ticket and its status.
+pub fn remove(ticket: &Path) {
+    for path in [status_path(ticket), ticket.to_owned()] {
+        let _ = fs::remove_file(path);
+    }
+}
+
+struct Entry {
+    path: PathBuf,
+    pid: u32,
+    start: u64,
+}
+
+/// Every ticket, also those of which only the status is left.
+fn entries(state: &StateFolder) -> Vec<Entry> {
+    let Ok(folder) = fs::read_dir(state.tickets()) else {
+        return Vec::new();
+    };
+    let mut entries: Vec<Entry> = folder
+        .filter_map(|entry| {
+            let path = entry.ok()?.path();
+            let name = path.file_name()?.to_str()?;
+            let (pid, start) = name
+                .strip_suffix(".status")
+                .unwrap_or(name)
+                .split_once('-')?;
+            let (pid, start) = (pid.parse().ok()?, start.parse().ok()?);
+            let path = path.with_file_name(format!("{pid}-{start}"));
+            Some(Entry { path, pid, start })
+        })
+        .collect();
+    entries.sort_by(|a, b| a.path.cmp(&b.path));
+    entries.dedup_by(|a, b| a.path == b.path);
+    entries
+}
+
+fn status_path(ticket: &Path) -> PathBuf {
+    let mut name = ticket.as_os_str().to_owned();
+    name.push(".status");
+    name.into()
+}
+
+fn is_of_another_boot(ticket: &Path, boot_session: &str) -> bool {
+    let Ok(content) = fs::read(ticket) else {
+        return false;
+    };
+    Ticket::parse(&content).is_ok_and(|t| t.boot_session != boot_session)
+}
+
+/// Whether the process `pid` runs, and is the one that started at `start`, if that is known.
+fn is_running(pid: u32, start: Option<u64>) -> bool {
+    let Some(pid_) = i32::try_from(pid).ok().and_then(Pid::from_raw) else {
+        return false;
+    };
+    match test_kill_process(pid_) {
+        // There is one, and it is somebody else's.
+        Err(rustix::io::Errno::PERM) | Ok(()) => {}
+        Err(_) => return false,
+    }
+    match (start, started_in_ticks(pid)) {
+        (Some(start), Some(ticks)) => start == ticks,
+        _ => true,
+    }
+}
+
+fn start_of(pid: u32) -> Option<u64> {
+    started_in_ticks(pid).or_else(|| u64::try_from(jiff::Timestamp::now().as_millisecond()).ok())
+}
+
+/// Field 22 of `/proc/<pid>/stat`; none where there is no such file.
+fn started_in_ticks(pid: u32) -> Option<u64> {
+    if !cfg!(target_os = "linux") {
+        return None;
+    }
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name in brackets may hold anything; what follows the last bracket does not.
+    let (_, rest) = stat.rsplit_once(") ")?;
+    rest.split(' ').nth(19)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::variables::Variables;
+
+    const BOOT: &str = "3F0C5D6E-8A51-4C1B-9E27-5B1D0A6C2F44";
+    const OTHER_BOOT: &str = "00000000-8A51-4C1B-9E27-5B1D0A6C2F44";
+
+    fn state() -> (tempfile::TempDir, StateFolder) {
+        let dir = tempfile::tempdir().unwrap();
+        let variables = Variables {
+            state_dir: Some(dir.path().to_owned()),
+            ..Variables::default()
+        };
+        (dir, StateFolder::locate(&variables).unwrap())
+    }
+
+    fn ticket(boot_session: &str) -> Ticket<'_> {
+        Ticket {
+            guest_build: "25F84",
+            boot_session,
+            device_class: "AppleParavirtDevice",
+            stock_apple_family: 1005,
+            stock_max_threadgroup_memory: 32768,
+            apple_family_max: 1009,
+            max_threadgroup_memory: 65536,
+            metal_uuid: None,
+            driver_uuid: None,
+            record: "P0001",
+            database: "1:0123456789abcdef",
+            follow: "none",
+        }
+    }
+
+    #[test]
+    fn a_ticket_of_this_process_stays_and_says_who_reported() {
+        let (_dir, state) = state();
+        let (path, text) = write(&state, &ticket(BOOT)).unwrap();
+        assert!(Ticket::parse(text.as_bytes()).is_ok());
+        let own = std::process::id();
+        let lines =
+            format!("pid={own} state=refused reason=drift-class program=/bin/with space\npid=x\n");
+        fs::write(status_path(&path), lines).unwrap();
+        sweep(&state, BOOT);
+        let running = running(&state, BOOT);
+        assert_eq!(running.len(), 1);
+        assert_eq!(running[0].program, "/bin/with space");
+        assert_eq!(running[0].reason.as_deref(), Some("drift-class"));
+        assert_eq!(running[0].record.as_deref(), Some("P0001"));
+    }
+
+    #[test]
+    fn tickets_of_processes_that_are_gone_are_removed() {
+        let (_dir, state) = state();
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        child.wait().unwrap();
+        let (own, _) = write(&state, &ticket(BOOT)).unwrap();
+        let gone = state.tickets().join(format!("{}-1", child.id()));
+        fs::rename(&own, &gone).unwrap();
+        fs::write(status_path(&gone), "").unwrap();
+        sweep(&state, BOOT);
+        assert_eq!(fs::read_dir(state.tickets()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_ticket_stays_as_long_as_a_child_runs_under_it() {
+        let (_dir, state) = state();
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        child.wait().unwrap();
+        let (own, _) = write(&state, &ticket(BOOT)).unwrap();
+        let gone = state.tickets().join(format!("{}-1", child.id()));
+        fs::rename(&own, &gone).unwrap();
+        let line = format!(
+            "pid={} state=installed reason=- program=/x\n",
+            std::process::id()
+        );
+        fs::write(status_path(&gone), line).unwrap();
+        sweep(&state, BOOT);
+        assert!(gone.exists());
+    }
+
+    #[test]
+    fn tickets_of_another_boot_are_removed() {
+        let (_dir, state) = state();
+        let (path, _) = write(&state, &ticket(OTHER_BOOT)).unwrap();
+        sweep(&state, BOOT);
+        assert!(!path.exists());
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn a_process_id_that_was_used_again_does_not_keep_a_ticket() {
+        let (_dir, state) = state();
+        let (path, _) = write(&state, &ticket(BOOT)).unwrap();
+        let earlier = path.with_file_name(format!("{}-1", std::process::id()));
+        fs::rename(&path, &earlier).unwrap();
+        sweep(&state, BOOT);
+        assert!(!earlier.exists());
+    }
+}
