@@ -7,9 +7,11 @@
 //! unknown means stock.
 #![forbid(unsafe_code)]
 
+mod build;
 pub mod client;
 mod db;
 mod deny_list;
+pub mod diff;
 pub mod facts;
 pub mod lint;
 mod os_build;
@@ -21,6 +23,7 @@ pub mod rows;
 pub mod schema;
 pub mod verdict;
 
+pub use build::{BuildError, build_database, write_file};
 pub use client::{ClientMatch, Program, Told, recognise};
 pub use db::{Database, MAX_LEN, Meta, OpenError, sha256_hex};
 pub use deny_list::{DeniedBuild, DeniedRecord, DenyList, Revocation};

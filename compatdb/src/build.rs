@@ -1,0 +1,207 @@
+//! Builds a database from records.
+//!
+//! **Contract.** The same records give the same bytes, whatever order they come in and
+//! wherever they are built: no clock, no path, no random number goes in; rows are written in
+//! the order of their keys, and `VACUUM INTO` lays the pages out anew. The file's header
+//! holds SQLite's own version, so the bundled SQLite is pinned by Cargo.lock.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, Transaction, params};
+use serde::Serialize;
+
+use crate::records::{Records, Release};
+use crate::rows::PairBrief;
+use crate::schema::{self, build_key};
+
+/// Why a database could not be built.
+#[derive(Debug)]
+pub enum BuildError {
+    /// Two records of one kind have the same id.
+    Twice(String),
+    /// SQLite could not.
+    Sqlite(rusqlite::Error),
+    /// A row could not be written as JSON.
+    Row(String, serde_json::Error),
+    /// The temporary or the final file could not be written.
+    Write(PathBuf, io::Error),
+}
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Twice(id) => write!(f, "two records are called {id}: ids are given once"),
+            Self::Sqlite(e) => write!(f, "SQLite could not build the database: {e}"),
+            Self::Row(id, e) => write!(f, "record {id} cannot be written as JSON: {e}"),
+            Self::Write(path, e) => write!(f, "cannot write {}: {e}", path.display()),
+        }
+    }
+}
+
+impl std::error::Error for BuildError {}
+
+impl From<rusqlite::Error> for BuildError {
+    fn from(e: rusqlite::Error) -> Self {
+        Self::Sqlite(e)
+    }
+}
+
+/// The bytes of the database that these records make, published as `release` says.
+///
+/// The records are taken as they are: run [`crate::lint`] first.
+///
+/// # Errors
+/// Two records with one id, or no room for a temporary file.
+pub fn build_database(records: &Records, release: &Release) -> Result<Vec<u8>, BuildError> {
+    let mut sql = Connection::open_in_memory()?;
+    sql.pragma_update(None, "page_size", schema::PAGE_SIZE)?;
+    sql.pragma_update(None, "encoding", "UTF-8")?;
+    sql.pragma_update(None, "auto_vacuum", "NONE")?;
+    sql.pragma_update(None, "application_id", schema::APPLICATION_ID)?;
+    sql.pragma_update(None, "user_version", schema::VERSION)?;
+    let transaction = sql.transaction()?;
+    for (_, _, text) in schema::OBJECTS {
+        transaction.execute(text, [])?;
+    }
+    fill(&transaction, records, release)?;
+    transaction.commit()?;
+    vacuum_into_bytes(&sql)
+}
+
+fn fill(sql: &Transaction<'_>, records: &Records, release: &Release) -> Result<(), BuildError> {
+    let meta = [
+        ("min_cli", release.min_cli.to_string()),
+        ("published_at", release.published_at.to_string()),
+        ("seq", release.seq.to_string()),
+    ];
+    for (key, value) in meta {
+        sql.execute("INSERT INTO meta VALUES (?1, ?2)", params![key, value])?;
+    }
+    simple(
+        sql,
+        "client",
+        records.clients.iter().map(|r| (&r.id, &r.record)),
+    )?;
+    simple(
+        sql,
+        "deny",
+        records.denies.iter().map(|r| (&r.id, &r.record)),
+    )?;
+    simple(
+        sql,
+        "fault",
+        records.faults.iter().map(|r| (&r.id, &r.record)),
+    )?;
+    simple(
+        sql,
+        "lead",
+        records.leads.iter().map(|r| (&r.id, &r.record)),
+    )?;
+    simple(
+        sql,
+        "stock",
+        records.stock_reports.iter().map(|r| (&r.id, &r.record)),
+    )?;
+    let mut builds: Vec<_> = records.builds.build.iter().collect();
+    builds.sort_by(|a, b| a.build.cmp(&b.build));
+    let mut insert = sql.prepare("INSERT INTO build VALUES (?1, ?2, ?3)")?;
+    for row in builds {
+        let name = row.build.as_str();
+        let key = build_key(&row.build);
+        once(name, insert.execute(params![key, name, body(name, row)?]))?;
+    }
+    let mut pairs: Vec<_> = records.pairs.iter().map(|filed| &filed.record).collect();
+    pairs.sort_by(|a, b| a.id.cmp(&b.id));
+    let mut insert =
+        sql.prepare("INSERT INTO pair VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)")?;
+    for pair in pairs {
+        let brief = PairBrief::from(pair);
+        let row = params![
+            build_key(&brief.guest_build),
+            build_key(&brief.host_build),
+            brief.id,
+            brief.guest_build.as_str(),
+            brief.host_build.as_str(),
+            brief.status.as_str(),
+            brief.evidence_level,
+            brief.profile.apple_family_max,
+            brief.profile.max_threadgroup_memory,
+            body(&pair.id, pair)?,
+        ];
+        once(&pair.id, insert.execute(row))?;
+    }
+    Ok(())
+}
+
+/// Fills a table of ids and bodies, in the order of ids.
+fn simple<'a, T: Serialize + 'a>(
+    sql: &Transaction<'_>,
+    table: &str,
+    rows: impl Iterator<Item = (&'a String, &'a T)>,
+) -> Result<(), BuildError> {
+    let mut rows: Vec<_> = rows.collect();
+    rows.sort_by_key(|(id, _)| *id);
+    let mut insert = sql.prepare(&format!("INSERT INTO {table} VALUES (?1, ?2)"))?;
+    for (id, row) in rows {
+        once(id, insert.execute(params![id, body(id, row)?]))?;
+    }
+    Ok(())
+}
+
+fn body<T: Serialize>(id: &str, row: &T) -> Result<String, BuildError> {
+    serde_json::to_string(row).map_err(|e| BuildError::Row(id.to_owned(), e))
+}
+
+fn once(id: &str, inserted: rusqlite::Result<usize>) -> Result<(), BuildError> {
+    match inserted {
+        Ok(_) => Ok(()),
+        Err(e) if e.sqlite_error_code() == Some(rusqlite::ErrorCode::ConstraintViolation) => {
+            Err(BuildError::Twice(id.to_owned()))
+        }
+        Err(e) => Err(e.into()),
+    }
+}
+
+/// `VACUUM INTO` wants a file: one in a temporary folder, gone afterwards.
+fn vacuum_into_bytes(sql: &Connection) -> Result<Vec<u8>, BuildError> {
+    let write = |path: &Path, e| BuildError::Write(path.to_owned(), e);
+    let dir = tempfile::tempdir().map_err(|e| write(&std::env::temp_dir(), e))?;
+    let path = dir.path().join("compat.sqlite");
+    let Some(text) = path.to_str() else {
+        let e = io::Error::other("the temporary folder's name is not text; set TMPDIR");
+        return Err(write(&path, e));
+    };
+    sql.execute("VACUUM INTO ?1", [text])?;
+    std::fs::read(&path).map_err(|e| write(&path, e))
+}
+
+/// Writes a file so that a reader, or a crash, meets the old one or the new one, whole.
+///
+/// # Errors
+/// What the file system says, with the path.
+pub fn write_file(path: &Path, bytes: &[u8]) -> Result<(), BuildError> {
+    let dir = match path.parent() {
+        Some(dir) if !dir.as_os_str().is_empty() => dir,
+        _ => Path::new("."),
+    };
+    let write = || -> io::Result<()> {
+        let mut file = tempfile::Builder::new()
+            .permissions(permissions())
+            .tempfile_in(dir)?;
+        file.write_all(bytes)?;
+        file.as_file().sync_all()?;
+        file.persist(path).map_err(|e| e.error)?;
+        // The rename itself lives in the folder.
+        File::open(dir)?.sync_all()
+    };
+    write().map_err(|e| BuildError::Write(path.to_owned(), e))
+}
+
+/// A database is for everybody to read; the umask still takes away.
+fn permissions() -> std::fs::Permissions {
+    use std::os::unix::fs::PermissionsExt as _;
+    std::fs::Permissions::from_mode(0o644)
+}
