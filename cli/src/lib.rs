@@ -20,6 +20,7 @@ pub mod launch;
 pub mod linked;
 pub mod printer;
 pub mod state;
+pub mod table;
 pub mod tickets;
 pub mod unverified;
 pub mod variables;
