@@ -38,8 +38,8 @@ GUEST_EXPORT const char *guest_base_name(void);
 // Calls `selector` as the superclass of `cls` implements it: `[super selector]`.
 GUEST_EXPORT id guest_super(id self, Class cls, SEL selector);
 
-// Calls a function of another guest library: `library` without path and suffix. The address
-// of nothing is NULL. `keep_going` says what to do when there is no such library.
+// Loads another library of this guest, named without `lib` and suffix, from beside libMetal.
+// When it cannot be loaded: NULL with `keep_going`, else the process ends.
 GUEST_EXPORT void *guest_load(const char *library, bool keep_going);
 
 void guest_register_base(void);

@@ -7,10 +7,7 @@
 
 #include "classes.h"
 
-#include <dlfcn.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 // One device's own values, in the instance variable `_capabilities`.
 struct capabilities {
@@ -19,12 +16,13 @@ struct capabilities {
 	unsigned long memory_length; // bytes
 };
 
+// Set once, when the class is registered: no question looks anything up.
+static ptrdiff_t capabilities_offset;
+static bool memory_moves;
+
 static struct capabilities **slot(id device)
 {
-	static ptrdiff_t offset;
-	if (!offset)
-		offset = ivar_getOffset(class_getInstanceVariable(object_getClass(device), "_capabilities"));
-	return (struct capabilities **)(void *)((char *)device + offset);
+	return (struct capabilities **)(void *)((char *)device + capabilities_offset);
 }
 
 static unsigned long memory_length(id self, SEL selector)
@@ -36,7 +34,7 @@ static unsigned long memory_length(id self, SEL selector)
 static BOOL supports_family(id self, SEL selector, long family)
 {
 	(void)selector;
-	if (guest_scenario("memory-moves"))
+	if (memory_moves)
 		class_addMethod(object_getClass(self), sel_registerName("maxThreadgroupMemoryLength"), (IMP)memory_length, "Q16@0:8");
 	const struct capabilities *own = *slot(self);
 	for (int i = 0; i < own->family_count; i++)
@@ -162,4 +160,6 @@ void guest_register_base(void)
 	if (guest_facts()->host_apple_family)
 		guest_add(cls, "hostSupportsFamily:", (IMP)host_supports_family, GUEST_BOOL "24@0:8q16");
 	objc_registerClassPair(cls);
+	capabilities_offset = ivar_getOffset(class_getInstanceVariable(cls, "_capabilities"));
+	memory_moves = guest_scenario("memory-moves");
 }
