@@ -10,7 +10,7 @@ use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use compatdb::{OsBuild, Policy, Profile};
+use compatdb::{Policy, Profile};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 
@@ -31,11 +31,10 @@ const MAX_LEN: u64 = 256 << 10;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Config {
-    /// The most that programs are told, as `1007/32768`; `--profile` beats it.
+    /// The most that programs are told, as `1007/32768`; `--profile` beats it, and so does what
+    /// `enable --profile` recorded.
     #[serde(deserialize_with = "profile")]
     pub profile: Option<Profile>,
-    /// The host's build, like `25G76`; `METALSHIM_HOST_BUILD` and `--host-build` beat it.
-    pub host_build: Option<OsBuild>,
     /// Which children are followed, like `--follow`, which beats it.
     pub follow: Option<String>,
     /// Where updates of the database come from; `METALSHIM_REPOSITORY` beats it.

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use compatdb::{OsBuild, Policy};
+use compatdb::{OsBuild, Policy, Profile};
 
 use crate::config::{self, Config};
 use crate::database::{self, Loaded};
@@ -12,6 +12,16 @@ use crate::facts::{self, Machine};
 use crate::printer::Printer;
 use crate::state::StateFolder;
 use crate::variables::Variables;
+use crate::wish::{self, Wish};
+
+/// What holds where the command line says nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Settings {
+    /// The most that programs are told.
+    pub profile: Option<Profile>,
+    /// Which children are followed; none leaves it to the client's row.
+    pub follow: Option<String>,
+}
 
 /// Handed to every command.
 #[derive(Debug)]
@@ -43,6 +53,22 @@ impl Context {
     /// This machine's policy and the one of `--policy` together.
     pub fn policy(&self) -> Result<Policy, Error> {
         config::policy(self.extra_policy.as_deref())
+    }
+
+    /// What `enable` and the configuration say where the command line says nothing.
+    ///
+    /// # Errors
+    /// One of the two files cannot be understood.
+    pub fn settings(&self) -> Result<Settings, Error> {
+        let config = self.config()?;
+        let wish: Option<Wish> = match self.state() {
+            Ok(state) => state.read_json(wish::FILE)?,
+            Err(_) => None,
+        };
+        Ok(Settings {
+            profile: wish.and_then(|wish| wish.profile).or(config.profile),
+            follow: config.follow,
+        })
     }
 
     /// The user's `config.toml`; the defaults where there is none.

@@ -8,20 +8,32 @@ use std::path::Path;
 use compatdb::facts::PARAVIRTUAL_CLASS;
 use compatdb::records::Pair;
 use compatdb::verdict::{Case, Evidence, Request, Target};
-use compatdb::{ClientMatch, Lookup, Meta, OsBuild, Profile, Program, Told, Verdict};
+use compatdb::{ClientMatch, Lookup, OsBuild, Policy, Profile, Program, Told, Verdict};
 use metalshim_ticket::{SHIM_ABI, Ticket};
 
 use crate::context::Context;
-use crate::database::{self, Loaded};
+use crate::database::{self, Loaded, Origin};
 use crate::error::Error;
 use crate::facts::Machine;
+use crate::state::StateFolder;
 use crate::unverified;
+
+/// What every verdict is made from, read once a command.
+#[derive(Debug)]
+pub struct Known {
+    /// The facts.
+    pub machine: Machine,
+    /// The fleet's rules.
+    pub policy: Policy,
+    /// The database, or why there is none.
+    pub database: Result<Loaded, String>,
+    /// The state folder; none without a home.
+    pub state: Option<StateFolder>,
+}
 
 /// What is asked for.
 #[derive(Clone, Debug, Default)]
 pub struct Question<'a> {
-    /// `--host-build`
-    pub host_build: Option<&'a OsBuild>,
     /// `--profile`
     pub profile: Option<Profile>,
     /// `--allow-unverified`; none asks for a grant that still holds.
@@ -48,94 +60,94 @@ pub struct Asked<'a> {
 /// The verdict, and what it was made from.
 #[derive(Debug)]
 pub struct Decision {
-    /// The facts.
-    pub machine: Machine,
     /// The verdict.
     pub verdict: Verdict,
-    /// The database, or why there is none.
-    pub database: Result<Loaded, String>,
-    /// What the database holds about this machine.
+    /// What the database holds about this machine; none where it cannot be asked.
     pub lookup: Option<Lookup>,
     /// What the program was recognised as.
     pub clients: Vec<ClientMatch>,
-    /// The grant that was used or would be, if there is one.
+    /// The grant of an earlier `--allow-unverified` that still holds.
     pub grant: Option<unverified::Grant>,
 }
 
-/// Asks for the verdict.
-///
-/// # Errors
-/// Facts, policy or state cannot be read, or `--client` names no client.
-pub fn decide(context: &Context, question: Question<'_>) -> Result<Decision, Error> {
-    let machine = context.machine(question.host_build)?;
-    let policy = context.policy()?;
-    let cli = version()?;
-    let guest = &machine.facts.guest.build;
-    let grant = match context.state() {
-        Ok(state) if question.allow_unverified.is_none() => {
-            unverified::current(&state, guest, machine.now)?
-        }
-        _ => None,
-    };
-    let granted = grant.as_ref().map(|g| &g.build);
-    let mut request = Request {
-        clients: Vec::new(),
-        // A grant remembers the profile that it was given for.
-        profile: question.profile.or(grant.as_ref().and_then(|g| g.profile)),
-        allow_unverified: question.allow_unverified.or(granted).cloned(),
-        target: Target::Injectable,
-    };
-    let loaded = database::load().map_err(|e| e.to_string());
-    let mut found = None;
-    let mut broken = loaded.as_ref().err().cloned();
-    if let Ok(loaded) = &loaded {
-        if let Some(asked) = &question.program {
-            match clients(loaded, asked) {
-                Ok(clients) => request.clients = clients?,
-                Err(why) => broken = Some(why),
+impl Known {
+    /// Reads facts, policy and database. `host_build` is the command's `--host-build`.
+    ///
+    /// # Errors
+    /// Facts, policy or state cannot be read.
+    pub fn gather(context: &Context, host_build: Option<&OsBuild>) -> Result<Self, Error> {
+        Ok(Self {
+            machine: context.machine(host_build)?,
+            policy: context.policy()?,
+            database: database::load().map_err(|e| e.to_string()),
+            state: context.state().ok(),
+        })
+    }
+
+    /// Asks for the verdict.
+    ///
+    /// # Errors
+    /// The state cannot be read, or `--client` names no client.
+    pub fn decide(&self, question: Question<'_>) -> Result<Decision, Error> {
+        let facts = &self.machine.facts;
+        let guest = &facts.guest.build;
+        let grant = match &self.state {
+            Some(state) => unverified::current(state, guest, self.machine.now)?,
+            None => None,
+        };
+        let granted = grant.as_ref().map(|g| &g.build);
+        let mut request = Request {
+            clients: Vec::new(),
+            // A grant remembers the profile that it was given for.
+            profile: question.profile.or(grant.as_ref().and_then(|g| g.profile)),
+            allow_unverified: question.allow_unverified.or(granted).cloned(),
+            target: Target::Injectable,
+        };
+        let mut found = None;
+        let mut broken = self.database.as_ref().err().cloned();
+        if let Ok(loaded) = &self.database {
+            if let Some(asked) = &question.program {
+                match clients(loaded, asked) {
+                    Ok(clients) => request.clients = clients?,
+                    Err(why) => broken = Some(why),
+                }
+            }
+            let host = facts.host.as_ref().map(|host| &host.build);
+            match loaded
+                .database
+                .lookup(guest, host, loaded.deny_list.as_ref())
+            {
+                Ok(lookup) => found = Some((loaded.database.meta(), lookup)),
+                Err(e) => broken = Some(e.to_string()),
             }
         }
-        let host = machine.facts.host.as_ref().map(|host| &host.build);
-        match loaded
-            .database
-            .lookup(guest, host, loaded.deny_list.as_ref())
-        {
-            Ok(lookup) => found = Some((loaded.database.meta().clone(), lookup)),
-            Err(e) => broken = Some(e.to_string()),
+        if let Some(asked) = question.program {
+            request.target = asked.target;
         }
-    }
-    if let Some(asked) = question.program {
-        request.target = asked.target;
-    }
-    let verdict = compatdb::decide(&Case {
-        facts: &machine.facts,
-        database: evidence(found.as_ref(), broken.as_deref()),
-        policy: &policy,
-        request: &request,
-        cli: &cli,
-        shim_abi: SHIM_ABI,
-        now: machine.now,
-        fresh_until: loaded.as_ref().ok().and_then(|l| l.fresh_until),
-        unsigned: loaded
-            .as_ref()
-            .is_ok_and(|l| l.origin == database::Origin::UnsignedDevelopment),
-    });
-    Ok(Decision {
-        machine,
-        verdict,
-        database: loaded,
-        lookup: found.map(|(_, lookup)| lookup),
-        clients: request.clients,
-        grant,
-    })
-}
-
-fn evidence<'a>(found: Option<&'a (Meta, Lookup)>, broken: Option<&'a str>) -> Evidence<'a> {
-    match (found, broken) {
-        (Some((meta, lookup)), None) => Evidence::Known { meta, lookup },
-        (_, why) => Evidence::Invalid {
-            why: why.unwrap_or("it was not asked"),
-        },
+        let evidence = match (&found, &broken) {
+            (Some((meta, lookup)), None) => Evidence::Known { meta, lookup },
+            (_, why) => Evidence::Invalid {
+                why: why.as_deref().unwrap_or("it was not asked"),
+            },
+        };
+        let loaded = self.database.as_ref().ok();
+        let verdict = compatdb::decide(&Case {
+            facts,
+            database: evidence,
+            policy: &self.policy,
+            request: &request,
+            cli: &version()?,
+            shim_abi: SHIM_ABI,
+            now: self.machine.now,
+            fresh_until: loaded.and_then(|l| l.fresh_until),
+            unsigned: loaded.is_some_and(|l| l.origin == Origin::UnsignedDevelopment),
+        });
+        Ok(Decision {
+            verdict,
+            lookup: found.map(|(_, lookup)| lookup),
+            clients: request.clients,
+            grant,
+        })
     }
 }
 
@@ -190,11 +202,12 @@ impl Decision {
     /// `with`'s, or the stock answers are not known, which an allowed start never lacks.
     pub fn ticket<T>(
         &self,
+        known: &Known,
         profile: Profile,
         follow: &str,
         with: impl FnOnce(&Ticket<'_>) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        let facts = &self.machine.facts;
+        let facts = &known.machine.facts;
         let record = self.record();
         let probed = facts.device.as_ref();
         // What the record was verified with is what the device must still say.
@@ -207,7 +220,7 @@ impl Decision {
             ));
         };
         let unverified = format!("unverified:{}", facts.guest.build);
-        let database = self.database.as_ref().map(|l| l.database.name());
+        let database = known.database.as_ref().map(|l| l.database.name());
         with(&Ticket {
             guest_build: facts.guest.build.as_str(),
             boot_session: &facts.guest.boot_session,

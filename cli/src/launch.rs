@@ -23,8 +23,12 @@ pub struct Start {
     pub name: OsString,
     /// Its arguments.
     pub arguments: Vec<OsString>,
+    /// Whether it starts without our environment, before the two below.
+    pub clear: bool,
+    /// What is taken out of its environment.
+    pub unset: Vec<OsString>,
     /// What is set in its environment beyond our own.
-    pub variables: Vec<(&'static str, OsString)>,
+    pub variables: Vec<(OsString, OsString)>,
 }
 
 /// What the environment of a program with the shim has beyond our own.
@@ -33,13 +37,13 @@ pub fn with_shim(
     ticket: &Path,
     inserted: Option<&OsStr>,
     require: bool,
-) -> Vec<(&'static str, OsString)> {
+) -> Vec<(OsString, OsString)> {
     let mut set = vec![
-        (variables::INSERT_LIBRARIES, first(shim, inserted)),
-        (variables::TICKET, ticket.as_os_str().to_owned()),
+        (variables::INSERT_LIBRARIES.into(), first(shim, inserted)),
+        (variables::TICKET.into(), ticket.as_os_str().to_owned()),
     ];
     if require {
-        set.push((variables::REQUIRE, "1".into()));
+        set.push((variables::REQUIRE.into(), "1".into()));
     }
     set
 }
@@ -69,9 +73,13 @@ impl Start {
     fn command(&self) -> Command {
         let mut command = Command::new(&self.path);
         command.arg0(&self.name).args(&self.arguments);
-        for (name, value) in &self.variables {
-            command.env(name, value);
+        if self.clear {
+            command.env_clear();
         }
+        for name in &self.unset {
+            command.env_remove(name);
+        }
+        command.envs(self.variables.iter().map(|(name, value)| (name, value)));
         command
     }
 

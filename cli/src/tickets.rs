@@ -10,7 +10,7 @@ use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use metalshim_ticket::{MAX_LEN, Ticket};
+use metalshim_ticket::{Key, MAX_LEN, Problem, Ticket};
 use rustix::process::{Pid, test_kill_process};
 use serde::Serialize;
 
@@ -24,9 +24,7 @@ const MAX_STATUS: u64 = 256 << 10;
 /// Writes `ticket` for this process, and returns its path and text.
 pub fn write(state: &StateFolder, ticket: &Ticket<'_>) -> Result<(PathBuf, String), Error> {
     let mut buffer = [0; MAX_LEN];
-    let len = ticket
-        .write(&mut buffer)
-        .map_err(|e| Error::project(format!("could not write the ticket: {}", e.code())))?;
+    let len = ticket.write(&mut buffer).map_err(|e| refused(ticket, e))?;
     let bytes = &buffer[..len];
     state.ensure()?;
     let pid = std::process::id();
@@ -34,6 +32,23 @@ pub fn write(state: &StateFolder, ticket: &Ticket<'_>) -> Result<(PathBuf, Strin
     let path = state.tickets().join(format!("{pid}-{start}"));
     atomic::write(&path, bytes, Durability::Renamed).map_err(|e| state.unwritable(&path, &e))?;
     Ok((path, String::from_utf8_lossy(bytes).into_owned()))
+}
+
+/// A value that no ticket may hold: it comes from the facts or from `--follow`.
+fn refused(ticket: &Ticket<'_>, problem: Problem) -> Error {
+    match problem {
+        Problem::Value(Key::Follow) => Error::user(format!(
+            "the children to follow cannot be told to the shim: \"{}\"",
+            ticket.follow.escape_default()
+        ))
+        .hint("--follow takes none, all, or a comma list of self and names of programs, without paths"),
+        Problem::Value(Key::BootSession) => Error::user(format!(
+            "this boot's id is not a UUID: \"{}\"",
+            ticket.boot_session.escape_default()
+        ))
+        .hint("kern.bootsessionuuid has 36 characters; in a facts file it is guest.boot_session"),
+        problem => Error::project(format!("the ticket cannot be written: {}", problem.code())),
+    }
 }
 
 /// One process's line in a status file.

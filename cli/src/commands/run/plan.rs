@@ -1,0 +1,128 @@
+//! What `run` would do: looked at, decided, and the ticket written; nothing started yet.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use compatdb::Verdict;
+use compatdb::verdict::{Allow, Refusal, Target};
+
+use super::Args;
+use crate::context::Context;
+use crate::decide::{Asked, Decision, Known, Question};
+use crate::error::Error;
+use crate::launch::{self, Start};
+use crate::unverified::{self, By};
+use crate::variables::Variables;
+use crate::{find, install, tickets};
+
+/// The program as it was typed and found.
+#[derive(Clone, Debug)]
+pub(super) struct Program {
+    /// What was typed.
+    pub(super) name: OsString,
+    /// Where it is.
+    pub(super) path: PathBuf,
+    /// Its arguments.
+    pub(super) arguments: Vec<OsString>,
+}
+
+/// What `run` would do.
+pub(super) enum Plan {
+    Shimmed(Box<Shimmed>),
+    Refused(Box<Refused>),
+}
+
+/// Start it with the shim.
+pub(super) struct Shimmed {
+    pub(super) known: Known,
+    pub(super) decision: Decision,
+    pub(super) allow: Allow,
+    pub(super) start: Start,
+    pub(super) ticket: PathBuf,
+    pub(super) ticket_text: String,
+}
+
+/// Do not.
+pub(super) struct Refused {
+    pub(super) known: Known,
+    pub(super) decision: Decision,
+    pub(super) refusal: Refusal,
+}
+
+impl Program {
+    pub(super) fn find(words: &[OsString], variables: &Variables) -> Result<Self, Error> {
+        let (name, arguments) = words
+            .split_first()
+            .ok_or_else(|| Error::user("no program was given"))?;
+        Ok(Self {
+            path: find::program(name, variables.path.as_deref())?,
+            name: name.clone(),
+            arguments: arguments.to_vec(),
+        })
+    }
+}
+
+impl Plan {
+    /// Looks at the program, asks for the verdict, and writes the ticket.
+    pub(super) fn make(args: &Args, context: &Context, asked: &Program) -> Result<Self, Error> {
+        let settings = context.settings()?;
+        let known = Known::gather(context, args.host_build.as_ref())?;
+        let resolved = resolved(&asked.path);
+        let question = Question {
+            profile: args.profile.or(settings.profile),
+            allow_unverified: args.allow_unverified.as_ref(),
+            program: Some(Asked {
+                name: base_name(&asked.path),
+                path: &resolved,
+                libraries: Vec::new(),
+                client: args.client.as_ref(),
+                target: Target::Injectable,
+            }),
+        };
+        let decision = known.decide(question)?;
+        let allow = match &decision.verdict {
+            Verdict::Allow(allow) => allow.clone(),
+            Verdict::Refuse(refusal) => {
+                let refusal = refusal.clone();
+                return Ok(Self::Refused(Box::new(Refused {
+                    known,
+                    decision,
+                    refusal,
+                })));
+            }
+        };
+        let shim = install::shim()?;
+        let state = context.state()?;
+        let boot_session = &known.machine.facts.guest.boot_session;
+        if let (Some(build), None, false) = (&args.allow_unverified, &allow.record, args.dry_run) {
+            unverified::grant(&state, build, args.profile, known.machine.now, By::Run)?;
+        }
+        tickets::sweep(&state, boot_session);
+        let follow = args.follow.clone().or(settings.follow);
+        let follow = follow.unwrap_or_else(|| decision.follow());
+        let (ticket, ticket_text) = decision.ticket(&known, allow.profile, &follow, |ticket| {
+            tickets::write(&state, ticket)
+        })?;
+        let inserted = context.variables.insert_libraries.as_deref();
+        let mut start = asked.clone().untouched();
+        let shimmed = launch::with_shim(&shim, &ticket, inserted, args.require);
+        start.variables.extend(shimmed);
+        Ok(Self::Shimmed(Box::new(Shimmed {
+            known,
+            decision,
+            allow,
+            start,
+            ticket,
+            ticket_text,
+        })))
+    }
+}
+
+fn resolved(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
+}
+
+fn base_name(path: &Path) -> String {
+    let name = path.file_name().unwrap_or(path.as_os_str());
+    name.to_string_lossy().into_owned()
+}
