@@ -18,6 +18,7 @@ pub mod find;
 pub mod install;
 pub mod launch;
 pub mod printer;
+pub mod program;
 pub mod refusal;
 pub mod state;
 pub mod table;
