@@ -90,8 +90,8 @@ fn forks_while_other_threads_hold_the_allocators_lock() {
     let kit = built();
     let run = kit
         .run("spawner")
-        .args(["-n", "100", "-t", "8", "fork-execve"]);
+        .args(["-n", "25", "-t", "4", "fork-execve"]);
     let out = run.arg(kit.program("envprint")).output();
     assert_eq!(out.get("status"), Some("0"));
-    assert_eq!(out.pairs().filter(|(key, _)| *key == "ppid").count(), 100);
+    assert_eq!(out.pairs().filter(|(key, _)| *key == "ppid").count(), 25);
 }
