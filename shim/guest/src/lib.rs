@@ -13,6 +13,7 @@
 // A test kit: what it cannot do ends the test, with the reason.
 #![allow(clippy::panic)]
 
+pub mod corners;
 mod facts;
 mod kit;
 mod run;

@@ -1,0 +1,157 @@
+//! The calls that are imported. Each means the same on both systems but where it says otherwise;
+//! whatever may be missing is not here but looked up by [`find`].
+
+use super::platform;
+use core::ffi::{CStr, c_char, c_int, c_void};
+
+#[cfg_attr(target_os = "macos", link(name = "System"))]
+#[cfg_attr(not(target_os = "macos"), link(name = "c"))]
+unsafe extern "C" {
+    fn getenv(name: *const c_char) -> *mut c_char;
+    pub(super) fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void;
+    // Flag values differ, and on arm64 macOS the mode travels on the stack: hence the dots.
+    fn open(path: *const c_char, flags: c_int, ...) -> c_int;
+    safe fn close(fd: c_int) -> c_int;
+    fn read(fd: c_int, to: *mut c_void, size: usize) -> isize;
+    fn pread(fd: c_int, to: *mut c_void, size: usize, offset: i64) -> isize;
+    fn write(fd: c_int, from: *const c_void, size: usize) -> isize;
+    safe fn getpid() -> c_int;
+    safe fn geteuid() -> u32;
+    safe fn sched_yield() -> c_int;
+    safe fn _exit(code: c_int) -> !;
+}
+
+/// A symbol of any image of the process, or null.
+pub(crate) fn find(name: &CStr) -> *mut c_void {
+    platform::find(name)
+}
+
+/// The process's id.
+pub(crate) fn pid() -> u32 {
+    getpid().unsigned_abs()
+}
+
+/// The user that files are opened as.
+pub(crate) fn user() -> u32 {
+    geteuid()
+}
+
+/// Lets another thread run.
+pub(crate) fn give_way() {
+    sched_yield();
+}
+
+/// Ends the process at once.
+pub(crate) fn end(code: c_int) -> ! {
+    _exit(code)
+}
+
+/// The value of a variable: the bytes in the environment itself.
+pub(crate) fn variable(name: &CStr) -> Option<&'static [u8]> {
+    // SAFETY: `name` ends with a zero byte; the call only reads the environment.
+    let value = unsafe { getenv(name.as_ptr()) };
+    // SAFETY: what `getenv` returns is null or a string in the environment, which this is called
+    // for only in the constructor, before the program could change it.
+    unsafe { bytes(value) }
+}
+
+/// The bytes before the zero; `None` for null.
+///
+/// # Safety
+///
+/// `text` is null or a string that ends with a zero byte and stays as it is for `'a`.
+pub(crate) unsafe fn bytes<'a>(text: *const c_char) -> Option<&'a [u8]> {
+    if text.is_null() {
+        return None;
+    }
+    // SAFETY: the caller's promise.
+    Some(unsafe { CStr::from_ptr(text) }.to_bytes())
+}
+
+/// An open file; closed when dropped.
+pub(crate) struct File(c_int);
+
+impl Drop for File {
+    fn drop(&mut self) {
+        close(self.0);
+    }
+}
+
+impl File {
+    /// Opens a path, never as descriptor 0, 1 or 2: where the program has those closed, they stay
+    /// closed. `path` must end with a zero byte.
+    pub(crate) fn open(path: &[u8], flags: c_int) -> Option<Self> {
+        let path = CStr::from_bytes_with_nul(path).ok()?;
+        let mut low: [Option<Self>; 3] = [None, None, None];
+        for slot in &mut low {
+            let file = Self::open_any(path, flags)?;
+            if file.0 > 2 {
+                return Some(file);
+            }
+            *slot = Some(file);
+        }
+        Self::open_any(path, flags).filter(|file| file.0 > 2)
+    }
+
+    fn open_any(path: &CStr, flags: c_int) -> Option<Self> {
+        const PRIVATE: c_int = 0o600;
+        // SAFETY: `path` ends with a zero byte; the mode is read only where a file is made.
+        let fd = unsafe { open(path.as_ptr(), flags | platform::OPEN_ALWAYS, PRIVATE) };
+        (fd >= 0).then_some(Self(fd))
+    }
+
+    /// What the file is.
+    pub(crate) fn info(&self) -> Option<crate::child::Program> {
+        platform::info(self.0)
+    }
+
+    /// Reads from where it stands, until the buffer is full or the file at its end.
+    pub(crate) fn fill(&self, to: &mut [u8]) -> Option<usize> {
+        let mut len = 0usize;
+        while let Some(rest) = to.get_mut(len..).filter(|rest| !rest.is_empty()) {
+            // SAFETY: the pointer and the size are those of one live slice.
+            let got = unsafe { read(self.0, rest.as_mut_ptr().cast(), rest.len()) };
+            match usize::try_from(got) {
+                Ok(0) => break,
+                Ok(n) => len = len.saturating_add(n),
+                Err(_) => return None,
+            }
+        }
+        Some(len)
+    }
+
+    /// Reads once, from an offset; 0 at the end and on failure.
+    pub(crate) fn read_at(&self, offset: u64, to: &mut [u8]) -> usize {
+        let Ok(offset) = i64::try_from(offset) else {
+            return 0;
+        };
+        // SAFETY: the pointer and the size are those of one live slice.
+        let got = unsafe { pread(self.0, to.as_mut_ptr().cast(), to.len(), offset) };
+        usize::try_from(got).unwrap_or(0)
+    }
+
+    /// Writes once.
+    pub(crate) fn put(&self, bytes: &[u8]) {
+        put(self.0, bytes);
+    }
+}
+
+/// Writes once to a descriptor that is not ours; what comes of it does not matter.
+pub(crate) fn put(fd: c_int, bytes: &[u8]) {
+    // SAFETY: the pointer and the size are those of one live slice.
+    let _ = unsafe { write(fd, bytes.as_ptr().cast(), bytes.len()) };
+}
+
+/// The thread's error number.
+pub(crate) fn errno() -> c_int {
+    let place = platform::errno_place();
+    // SAFETY: the place of this thread's error number, valid as long as the thread runs.
+    unsafe { place.read() }
+}
+
+/// Sets the thread's error number: what is done for the program's own call leaves no trace in it.
+pub(crate) fn set_errno(value: c_int) {
+    let place = platform::errno_place();
+    // SAFETY: as above.
+    unsafe { place.write(value) };
+}
