@@ -34,6 +34,21 @@ release: need-c
 shim:
 	@cargo build --quiet --locked --profile shim -p metalshim-shim
 
+## make shim-macos    libmetalshim.dylib for arm64 macOS 13 and later, in target/macos (on Linux too)
+.PHONY: shim-macos
+shim-macos:
+	@shim/macos/build
+
+## make reproducible  builds it in two folders and compares the bytes
+.PHONY: reproducible
+reproducible: shim-macos
+	@shim/macos/reproducible
+
+## make check-macos   type-checks and lints the command for arm64 macOS (on Linux too)
+.PHONY: check-macos
+check-macos:
+	@shim/macos/check
+
 ## make guest   the simulated guest, in target/guest
 .PHONY: guest
 guest: need-objc
