@@ -6,6 +6,8 @@
     clippy::print_stderr,
     reason = "a test"
 )]
+#![cfg(target_os = "linux")]
+
 mod common;
 
 use std::fs;
