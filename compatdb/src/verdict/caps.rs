@@ -58,7 +58,8 @@ pub(super) fn effective(
         for cap in &matched.caps {
             let title = &found.client.title;
             let mut says = format!("{title}: {}", cap.says);
-            if matched.version.is_none() && cap.unknown_version {
+            let told_how = cap.says.contains("--client ");
+            if matched.version.is_none() && cap.unknown_version && !told_how {
                 says = format!("{says} {}", say_version(found));
             }
             let by = match (cap.host_family, host_family) {

@@ -32,8 +32,9 @@ pub fn decide(case: &Case<'_>) -> Verdict {
         Evidence::Invalid { why } => add(Some(says::database_invalid(why))),
         Evidence::Known { meta, lookup } => {
             add((*case.cli < meta.min_cli).then(|| says::cli_too_old(case, meta)));
-            add(revoked(lookup));
-            add(broken(lookup));
+            let deny = [revoked(lookup), broken(lookup)];
+            let denied = deny.iter().any(Option::is_some);
+            deny.into_iter().for_each(&mut add);
             record = best_record(lookup);
             match record {
                 Some(record) => {
@@ -42,6 +43,8 @@ pub fn decide(case: &Case<'_>) -> Verdict {
                     add(policy_on_record(case, record));
                     add(drift(case, record));
                 }
+                // What is denied is not unknown, though its host may be.
+                None if denied && lookup.host_build.is_some() => {}
                 None => {
                     let unknown = says::unknown(case, lookup);
                     match unverified_consent(case) {
@@ -216,9 +219,13 @@ fn stale(case: &Case<'_>) -> Option<Finding> {
     }
 }
 
-/// Whether the guest's Metal is other than the record's. What was not read is not compared.
+/// Whether the guest's Metal is other than the record's. What was not read is not compared,
+/// nor is another device than the paravirtual one.
 fn drift(case: &Case<'_>, record: &Pair) -> Option<Finding> {
     let device = case.facts.device.as_ref()?;
+    if device.class != PARAVIRTUAL_CLASS {
+        return None;
+    }
     let class = &record.device_class;
     let differs = |what: &'static str, recorded: String, now: String| {
         (recorded != now).then_some((what, recorded, now))

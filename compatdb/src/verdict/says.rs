@@ -15,11 +15,19 @@ fn stock_is_right() -> Remedy {
     Remedy::text("Run the program without metalshim: stock answers are the right ones here.")
 }
 
+/// A new database comes with a new metalshim.
 fn update_database() -> Remedy {
     Remedy::command(
-        "Look for a newer compatibility database.",
-        "metalshim update",
+        "Look for a newer compatibility database: a newer metalshim brings one; with Homebrew, this does it.",
+        "brew upgrade metalshim",
     )
+}
+
+fn report(why: &str) -> Remedy {
+    Remedy::text(format!(
+        "Report it at {}/issues with the output of `metalshim doctor --json`: {why}.",
+        env!("CARGO_PKG_REPOSITORY")
+    ))
 }
 
 fn update_metalshim() -> Remedy {
@@ -236,7 +244,7 @@ pub(super) fn unknown(case: &Case<'_>, lookup: &Lookup) -> Finding {
                 SW_VERS,
             ));
             remedies.push(Remedy::command(
-                "Then say it here; later runs remember it.",
+                "Then say it here; it is kept for 30 days. For one start only: metalshim run --host-build BUILD -- PROGRAM.",
                 "metalshim enable --host-build BUILD",
             ));
             (
@@ -328,13 +336,10 @@ fn how_to_try(case: &Case<'_>) -> Vec<Remedy> {
             format!("metalshim run --allow-unverified {build} -- PROGRAM"),
         ),
         Remedy::command(
-            "Compare its results and speed with stock.",
-            format!("metalshim bench --allow-unverified {build}"),
+            "Measure: start the same stock, and compare both outputs and speeds.",
+            "METALSHIM_DISABLE=1 metalshim run -- PROGRAM",
         ),
-        Remedy::command(
-            "Report what came out, so that the pair can be verified for everybody.",
-            "metalshim report",
-        ),
+        report("that is how the pair comes to be verified for everybody"),
     ]
 }
 
@@ -386,10 +391,7 @@ fn drift_remedies() -> Vec<Remedy> {
             "metalshim doctor",
         ),
         update_database(),
-        Remedy::command(
-            "Report it: it is how a changed Metal is noticed.",
-            "metalshim report",
-        ),
+        report("that is how a changed Metal is noticed"),
     ]
 }
 
@@ -402,11 +404,11 @@ pub(super) fn canary_failed(case: &Case<'_>) -> Finding {
         ),
         remedies: vec![
             Remedy::command(
-                "Run them again, and see which were wrong.",
-                "metalshim canary",
+                "See which were wrong, and what else is known.",
+                "metalshim doctor",
             ),
             stock_is_right(),
-            Remedy::command("Report it.", "metalshim report"),
+            report("the pair has to be looked at again"),
         ],
     }
 }
@@ -467,7 +469,7 @@ pub(super) fn warnings(case: &Case<'_>, record: Option<&Pair>, ceiling: Profile)
     }
     if let Some(until) = case.fresh_until.filter(|until| case.now > *until) {
         warnings.push(format!(
-            "The database's signed freshness ended on {}; run `metalshim update`.",
+            "The database's signed freshness ended on {}; update metalshim.",
             day(until)
         ));
     }

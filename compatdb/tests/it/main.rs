@@ -1,0 +1,13 @@
+//! The database and the verdict, through real SQLite bytes and the real tool.
+// A test says what went wrong by stopping there, in its helpers too.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod client;
+mod corrupt;
+mod diff;
+mod properties;
+mod query;
+mod reproducible;
+mod samples;
+mod tool;
+mod verdict;
