@@ -32,6 +32,7 @@ pub(crate) fn sort(entry: &[u8], insert: &[u8]) -> Entry {
 }
 
 /// The part behind the last slash.
+#[inline(never)]
 pub(crate) fn base_name(path: &[u8]) -> &[u8] {
     path.rsplit(|b| *b == b'/').next().unwrap_or_default()
 }

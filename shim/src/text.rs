@@ -22,22 +22,15 @@ impl<const N: usize> Fixed<N> {
 
     /// Appends all of it, or nothing and says `false`.
     pub(crate) fn push(&mut self, bytes: &[u8]) -> bool {
-        let end = self.len.saturating_add(bytes.len());
-        let Some(room) = self.bytes.get_mut(self.len..end) else {
-            return false;
-        };
-        for (to, from) in room.iter_mut().zip(bytes) {
-            *to = *from;
-        }
-        self.len = end;
-        true
+        self.push_all(&[bytes])
     }
 
     /// Appends every part, or says `false` (what fits is there then).
     pub(crate) fn push_all(&mut self, parts: &[&[u8]]) -> bool {
-        parts.iter().all(|part| self.push(part))
+        append(&mut self.bytes, &mut self.len, parts)
     }
 
+    /// Appends a number in decimal digits.
     pub(crate) fn push_number(&mut self, mut n: u32) -> bool {
         let mut digits = [0u8; 10];
         let mut used = 0;
@@ -52,6 +45,22 @@ impl<const N: usize> Fixed<N> {
         let from = digits.len().saturating_sub(used);
         self.push(digits.get(from..).unwrap_or_default())
     }
+}
+
+/// One copy for every size of buffer.
+#[inline(never)]
+fn append(to: &mut [u8], len: &mut usize, parts: &[&[u8]]) -> bool {
+    parts.iter().all(|part| {
+        let end = len.saturating_add(part.len());
+        let Some(room) = to.get_mut(*len..end) else {
+            return false;
+        };
+        for (slot, byte) in room.iter_mut().zip(*part) {
+            *slot = *byte;
+        }
+        *len = end;
+        true
+    })
 }
 
 /// The longest status line.

@@ -119,7 +119,7 @@ pub(crate) unsafe fn with_environment(
     search: bool,
     replaces: bool,
     environment: Strings,
-    call: impl FnOnce(Strings) -> c_int,
+    call: &dyn Fn(Strings) -> c_int,
 ) -> c_int {
     let Some(back) = BACK.get() else {
         return call(environment);
@@ -198,7 +198,7 @@ fn open_program(parts: &[&[u8]]) -> Option<(File, Program)> {
 unsafe fn call_with_ours(
     back: &Back,
     environment: Strings,
-    call: impl FnOnce(Strings) -> c_int,
+    call: &dyn Fn(Strings) -> c_int,
 ) -> c_int {
     let mut list = [null::<c_char>(); VARIABLES];
     let mut joined = Fixed::<2048>::new();

@@ -3,6 +3,7 @@
 
 use super::platform;
 use core::ffi::{CStr, c_char, c_int, c_void};
+use core::mem::transmute;
 
 #[cfg_attr(target_os = "macos", link(name = "System"))]
 #[cfg_attr(not(target_os = "macos"), link(name = "c"))]
@@ -17,8 +18,6 @@ unsafe extern "C" {
     fn write(fd: c_int, from: *const c_void, size: usize) -> isize;
     safe fn getpid() -> c_int;
     safe fn geteuid() -> u32;
-    safe fn sched_yield() -> c_int;
-    safe fn _exit(code: c_int) -> !;
 }
 
 /// A symbol of any image of the process, or null.
@@ -38,12 +37,22 @@ pub(crate) fn user() -> u32 {
 
 /// Lets another thread run.
 pub(crate) fn give_way() {
-    sched_yield();
+    let found = find(c"sched_yield");
+    if !found.is_null() {
+        // SAFETY: that is the type of the system's function of this name.
+        let call = unsafe { transmute::<*mut c_void, extern "C" fn() -> c_int>(found) };
+        call();
+    }
 }
 
 /// Ends the process at once.
-pub(crate) fn end(code: c_int) -> ! {
-    _exit(code)
+pub(crate) fn end(code: c_int) {
+    let found = find(c"_exit");
+    if !found.is_null() {
+        // SAFETY: that is the type of the system's function of this name.
+        let call = unsafe { transmute::<*mut c_void, extern "C" fn(c_int)>(found) };
+        call(code);
+    }
 }
 
 /// The value of a variable: the bytes in the environment itself.
@@ -68,6 +77,11 @@ pub(crate) unsafe fn bytes<'a>(text: *const c_char) -> Option<&'a [u8]> {
     Some(unsafe { CStr::from_ptr(text) }.to_bytes())
 }
 
+/// The pointer to a text that is known to end with a zero byte.
+pub(crate) fn terminated(text: &[u8]) -> Option<*const c_char> {
+    text.ends_with(b"\0").then_some(text.as_ptr().cast())
+}
+
 /// An open file; closed when dropped.
 pub(crate) struct File(c_int);
 
@@ -81,7 +95,7 @@ impl File {
     /// Opens a path, never as descriptor 0, 1 or 2: where the program has those closed, they stay
     /// closed. `path` must end with a zero byte.
     pub(crate) fn open(path: &[u8], flags: c_int) -> Option<Self> {
-        let path = CStr::from_bytes_with_nul(path).ok()?;
+        let path = terminated(path)?;
         let mut low: [Option<Self>; 3] = [None, None, None];
         for slot in &mut low {
             let file = Self::open_any(path, flags)?;
@@ -93,10 +107,10 @@ impl File {
         Self::open_any(path, flags).filter(|file| file.0 > 2)
     }
 
-    fn open_any(path: &CStr, flags: c_int) -> Option<Self> {
+    fn open_any(path: *const c_char, flags: c_int) -> Option<Self> {
         const PRIVATE: c_int = 0o600;
         // SAFETY: `path` ends with a zero byte; the mode is read only where a file is made.
-        let fd = unsafe { open(path.as_ptr(), flags | platform::OPEN_ALWAYS, PRIVATE) };
+        let fd = unsafe { open(path, flags | platform::OPEN_ALWAYS, PRIVATE) };
         (fd >= 0).then_some(Self(fd))
     }
 

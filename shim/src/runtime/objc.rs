@@ -56,9 +56,9 @@ impl Runtime {
 
     /// The class of this name, if there is one. `name` must end with a zero byte.
     pub(crate) fn class(&self, name: &[u8]) -> Option<Class> {
-        let name = CStr::from_bytes_with_nul(name).ok()?;
+        let name = libc::terminated(name)?;
         // SAFETY: a string that ends with a zero byte.
-        let class = unsafe { (self.look_up_class)(name.as_ptr()) };
+        let class = unsafe { (self.look_up_class)(name) };
         (!class.is_null()).then_some(class)
     }
 

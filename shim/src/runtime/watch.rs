@@ -108,7 +108,8 @@ pub(crate) fn announced(metal: bool, driver: bool) {
     if metal {
         METAL.store(true, Ordering::Release);
     }
-    if metal_seen() {
+    // The driver needs Metal, which may have come unannounced.
+    if metal_seen() || (driver && metal_here()) {
         image(driver);
         if driver && report::state() == State::Inert {
             report::refuse(Reason::DriftClass);

@@ -281,9 +281,9 @@ unsafe fn exec(
     // SAFETY: `execve` and `execvpe` are of this type.
     let call = unsafe { transmute::<*mut c_void, Execve>(next) };
     // SAFETY: the caller's strings, and an environment that lasts for the call.
-    let call = |env| unsafe { call(path, args, env) };
+    let call = |env: Strings| unsafe { call(path, args, env) };
     // SAFETY: the caller's promise.
-    unsafe { children::with_environment(path, search, true, env, call) }
+    unsafe { children::with_environment(path, search, true, env, &call) }
 }
 
 /// # Safety
@@ -341,9 +341,9 @@ unsafe fn spawn(
     let call = unsafe { transmute::<*mut c_void, Spawn>(next) };
     let (pid, path) = to;
     // SAFETY: the caller's strings, and an environment that lasts for the call.
-    let call = |env| unsafe { call(pid, path, how.0, how.1, args, env) };
+    let call = |env: Strings| unsafe { call(pid, path, how.0, how.1, args, env) };
     // SAFETY: the caller's promise.
-    unsafe { children::with_environment(path, search, false, env, call) }
+    unsafe { children::with_environment(path, search, false, env, &call) }
 }
 
 /// # Safety

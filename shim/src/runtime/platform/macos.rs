@@ -320,9 +320,9 @@ fn replaces(attributes: *const c_void) -> bool {
 
 unsafe extern "C" fn execve_ours(path: *const c_char, args: Strings, env: Strings) -> c_int {
     // SAFETY: the caller's strings, and an environment that lasts for the call.
-    let call = |env| unsafe { execve(path, args, env) };
+    let call = |env: Strings| unsafe { execve(path, args, env) };
     // SAFETY: the caller's promise.
-    unsafe { children::with_environment(path, false, true, env, call) }
+    unsafe { children::with_environment(path, false, true, env, &call) }
 }
 
 unsafe extern "C" fn spawn_ours(
@@ -335,9 +335,9 @@ unsafe extern "C" fn spawn_ours(
 ) -> c_int {
     let replaces = replaces(attributes);
     // SAFETY: the caller's strings, and an environment that lasts for the call.
-    let call = |env| unsafe { posix_spawn(pid, path, actions, attributes, args, env) };
+    let call = |env: Strings| unsafe { posix_spawn(pid, path, actions, attributes, args, env) };
     // SAFETY: the caller's promise.
-    unsafe { children::with_environment(path, false, replaces, env, call) }
+    unsafe { children::with_environment(path, false, replaces, env, &call) }
 }
 
 unsafe extern "C" fn spawnp_ours(
@@ -350,7 +350,7 @@ unsafe extern "C" fn spawnp_ours(
 ) -> c_int {
     let replaces = replaces(attributes);
     // SAFETY: the caller's strings, and an environment that lasts for the call.
-    let call = |env| unsafe { posix_spawnp(pid, path, actions, attributes, args, env) };
+    let call = |env: Strings| unsafe { posix_spawnp(pid, path, actions, attributes, args, env) };
     // SAFETY: the caller's promise.
-    unsafe { children::with_environment(path, true, replaces, env, call) }
+    unsafe { children::with_environment(path, true, replaces, env, &call) }
 }
