@@ -104,9 +104,11 @@ pub(crate) fn required_line(reason: Reason, status: &[u8]) -> Fixed<4400> {
     line.push_all(&[
         b"metalshim: required but refused (",
         reason.code().as_bytes(),
-        b"); `metalshim doctor` explains it; noted in ",
-        status,
+        b"); `metalshim doctor` explains it",
     ]);
+    if !status.is_empty() {
+        line.push_all(&[b"; noted in ", status]);
+    }
     line.push(b"\n");
     line
 }

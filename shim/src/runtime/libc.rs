@@ -111,7 +111,8 @@ impl File {
         const PRIVATE: c_int = 0o600;
         // SAFETY: `path` ends with a zero byte; the mode is read only where a file is made.
         let fd = unsafe { open(path, flags | platform::OPEN_ALWAYS, PRIVATE) };
-        (fd >= 0).then_some(Self(fd))
+        // Made only when there is one: a value that is not kept would be closed.
+        (fd >= 0).then(|| Self(fd))
     }
 
     /// What the file is.
