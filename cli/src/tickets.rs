@@ -15,6 +15,7 @@ use rustix::process::{Pid, test_kill_process};
 use serde::Serialize;
 
 use crate::error::Error;
+use crate::printer::Style;
 use crate::state::StateFolder;
 use crate::state::atomic::{self, Durability};
 
@@ -30,7 +31,7 @@ pub fn write(state: &StateFolder, ticket: &Ticket<'_>) -> Result<(PathBuf, Strin
     let pid = std::process::id();
     let start = start_of(pid).unwrap_or_default();
     let path = state.tickets().join(format!("{pid}-{start}"));
-    atomic::write(&path, bytes, Durability::Renamed).map_err(|e| state.unwritable(&path, &e))?;
+    atomic::write(&path, bytes, Durability::Renamed).map_err(|e| state.unusable(&path, &e))?;
     Ok((path, String::from_utf8_lossy(bytes).into_owned()))
 }
 
@@ -64,6 +65,25 @@ pub struct Reported {
     pub reason: Option<String>,
     /// The record that its ticket was made from.
     pub record: Option<String>,
+}
+
+impl Reported {
+    /// As users read it, on one line.
+    pub fn says(&self, style: Style) -> String {
+        let state = match self.state.as_str() {
+            "installed" => style.green("installed"),
+            other => style.red(other),
+        };
+        let reason = self.reason.as_ref().map(|r| format!(" ({r})"));
+        let record = self.record.as_ref().map(|r| format!(", {r}"));
+        format!(
+            "process {} {}: {state}{}{}",
+            self.pid,
+            self.program,
+            reason.unwrap_or_default(),
+            record.unwrap_or_default()
+        )
+    }
 }
 
 /// What processes that still run have reported, in the order of their ids.
@@ -126,6 +146,13 @@ pub fn sweep(state: &StateFolder, boot_session: &str) {
         if !needed || is_of_another_boot(&entry.path, boot_session) {
             remove(&entry.path);
         }
+    }
+}
+
+/// Removes all of them, also those in use: what runs keeps what it has.
+pub fn remove_all(state: &StateFolder) {
+    for entry in entries(state) {
+        remove(&entry.path);
     }
 }
 

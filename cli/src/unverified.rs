@@ -15,7 +15,7 @@ use crate::error::Error;
 use crate::state::StateFolder;
 
 /// Its file in the state folder.
-const FILE: &str = "unverified.json";
+pub const FILE: &str = "unverified.json";
 /// How long a grant lasts.
 pub const LASTS: SignedDuration = SignedDuration::from_hours(7 * 24);
 
@@ -45,18 +45,27 @@ pub struct Grant {
     pub by: By,
 }
 
-/// The grant for `build` that holds at `now`, if there is one. A clock that has been set back
-/// does not make one last longer.
+/// All grants that hold at `now`. A clock that has been set back does not make one last longer.
+///
+/// # Errors
+/// The file cannot be understood.
+pub fn all(state: &StateFolder, now: Timestamp) -> Result<Vec<Grant>, Error> {
+    let mut grants: Vec<Grant> = state.read_json(FILE)?.unwrap_or_default();
+    let day = SignedDuration::from_hours(24);
+    grants.retain(|g| now < g.until && g.at.duration_since(now) <= day);
+    Ok(grants)
+}
+
+/// The grant for `build` that holds at `now`, if there is one.
+///
+/// # Errors
+/// The file cannot be understood.
 pub fn current(
     state: &StateFolder,
     build: &OsBuild,
     now: Timestamp,
 ) -> Result<Option<Grant>, Error> {
-    let grants: Vec<Grant> = state.read_json(FILE)?.unwrap_or_default();
-    let holds = |g: &Grant| {
-        g.build == *build && now < g.until && g.at <= now + SignedDuration::from_hours(24)
-    };
-    Ok(grants.into_iter().find(holds))
+    Ok(all(state, now)?.into_iter().find(|g| g.build == *build))
 }
 
 /// Gives or renews the grant for `build`, and logs it.
@@ -110,7 +119,7 @@ fn log(state: &StateFolder, grant: &Grant) -> Result<(), Error> {
             file.write_all(line.as_bytes())?;
             file.sync_all()
         })
-        .map_err(|e| state.unwritable(&path, &e))
+        .map_err(|e| state.unusable(&path, &e))
 }
 
 #[cfg(test)]

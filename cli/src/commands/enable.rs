@@ -1,13 +1,188 @@
-//! `metalshim enable`.
+//! `metalshim enable`: checks this machine, and records that metalshim is wanted here.
+//!
+//! **Contract.** Refused, nothing is recorded. It may be repeated: the first time stays, the
+//! rest is what was said last. What it writes: `enabled.json`, the facts that it found
+//! (`host.json`, `device.json`), and with `--allow-unverified` a grant; `disable` removes
+//! those. `run` needs no `enable`.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use compatdb::{OsBuild, Profile, Verdict};
+use jiff::Timestamp;
+use serde::Serialize;
 
 use crate::context::Context;
+use crate::decide::{Known, Question};
 use crate::error::{Error, Outcome};
+use crate::facts::host::StoredHost;
+use crate::facts::share::{self, Looked};
+use crate::install;
+use crate::printer::{Report, Style};
+use crate::refusal;
+use crate::unverified::{self, By};
+use crate::wish::{self, Wish};
 
-/// The arguments of `metalshim enable`.
+/// Checks this machine, and records that metalshim is wanted here, for what starts by itself.
+/// `metalshim run` works without it.
 #[derive(Debug, clap::Args)]
-pub struct Args {}
+pub struct Args {
+    /// The host's macOS build, like 25G76, used for 30 days: `sw_vers -buildVersion` on the
+    /// host prints it
+    #[arg(long, value_name = "BUILD")]
+    pub host_build: Option<OsBuild>,
+    /// Tell programs no more than this family and these bytes, like 1007/32768
+    #[arg(long, value_name = "FAMILY/BYTES")]
+    pub profile: Option<Profile>,
+    /// Use a pair that nobody has verified, for this guest build, for seven days
+    #[arg(long, value_name = "BUILD")]
+    pub allow_unverified: Option<OsBuild>,
+    /// Do without the canary kernels (this version has none yet)
+    #[arg(long)]
+    pub no_canary: bool,
+    /// Programs to wrap (not in this version: start them by `metalshim run`)
+    #[arg(value_name = "PROGRAM")]
+    pub programs: Vec<OsString>,
+}
+
+#[derive(Debug, Serialize)]
+struct Enabled {
+    enabled: bool,
+    /// None where it was refused and nothing was recorded before.
+    wish: Option<Wish>,
+    verdict: Verdict,
+    /// Until when a pair without a record is used.
+    unverified_until: Option<Timestamp>,
+    warnings: Vec<String>,
+}
 
 /// Runs it.
-pub fn run(_args: &Args, _context: &Context) -> Result<Outcome, Error> {
-    Err(Error::project("this command is not written yet"))
+///
+/// # Errors
+/// Facts, policy or state cannot be read or written.
+pub fn run(args: &Args, context: &Context) -> Result<Outcome, Error> {
+    no_programs(&args.programs)?;
+    let state = context.state()?;
+    state.ensure()?;
+    let mut warnings = Vec::new();
+    let before = context.machine(args.host_build.as_ref())?;
+    let boot_session = &before.facts.guest.boot_session;
+    let shares = Path::new(share::SHARES);
+    if let Looked::Unusable(says) = share::copy(shares, &state, boot_session, before.now)? {
+        warnings.push(format!("the host's attestation cannot be used: {says}"));
+    }
+    let known = Known::gather(context, args.host_build.as_ref())?;
+    let decision = known.decide(Question {
+        profile: args.profile.or(context.config()?.profile),
+        allow_unverified: args.allow_unverified.as_ref(),
+        program: None,
+    })?;
+    warnings.extend(known.machine.warnings.iter().cloned());
+    let Verdict::Allow(allow) = &decision.verdict else {
+        context.printer.report(&Enabled {
+            enabled: false,
+            wish: state.read_json(wish::FILE)?,
+            verdict: decision.verdict,
+            unverified_until: None,
+            warnings,
+        })?;
+        return Ok(Outcome::No);
+    };
+    // What is enabled starts by itself later: a missing shim is better found now.
+    install::shim()?;
+    let now = known.machine.now;
+    let unverified_until = match (&args.allow_unverified, &allow.record) {
+        (Some(build), None) => {
+            Some(unverified::grant(&state, build, args.profile, now, By::Enable)?.until)
+        }
+        _ => decision
+            .grant
+            .as_ref()
+            .filter(|_| allow.record.is_none())
+            .map(|g| g.until),
+    };
+    let lock = state.lock()?;
+    let earlier: Option<Wish> = state.read_json(wish::FILE)?;
+    let wish = Wish {
+        since: earlier.as_ref().map_or(now, |w| w.since),
+        checked: now,
+        guest_build: known.machine.facts.guest.build.clone(),
+        record: allow.record.clone(),
+        profile: args.profile,
+        host: match &args.host_build {
+            Some(build) => Some(StoredHost {
+                build: build.clone(),
+                at: now,
+            }),
+            None => earlier.and_then(|w| w.host),
+        },
+    };
+    state.write_json(wish::FILE, &wish)?;
+    drop(lock);
+    context.printer.report(&Enabled {
+        enabled: true,
+        wish: Some(wish),
+        verdict: decision.verdict,
+        unverified_until,
+        warnings,
+    })?;
+    Ok(Outcome::Yes)
+}
+
+/// `enable PROGRAM` and `disable PROGRAM` are for wrappers, which this version has not.
+pub(super) fn no_programs(programs: &[OsString]) -> Result<(), Error> {
+    match programs.first() {
+        None => Ok(()),
+        Some(program) => Err(Error::user(format!(
+            "{}: this version makes no wrappers for single programs",
+            program.to_string_lossy()
+        ))
+        .hint("leave the program out, and start it by `metalshim run -- PROGRAM`")),
+    }
+}
+
+impl Report for Enabled {
+    const SCHEMA: &'static str = "metalshim.enable/1";
+
+    fn text(&self, style: Style) -> String {
+        let mut lines = Vec::new();
+        let mut warnings = self.warnings.clone();
+        match (&self.verdict, &self.wish) {
+            (Verdict::Allow(allow), Some(wish)) => {
+                let by = wish.record.as_deref().map(|id| format!("record {id}"));
+                lines.push(format!(
+                    "{} since {}: {} on guest {} ({})",
+                    style.green("enabled"),
+                    wish.since,
+                    style.bold(&allow.profile.to_string()),
+                    wish.guest_build,
+                    by.unwrap_or_else(|| "no record: unverified".to_owned())
+                ));
+                let caps = allow.capped_by.iter();
+                lines.extend(caps.map(|cap| format!("capped at {}: {}", cap.profile, cap.says)));
+                warnings.extend(allow.warnings.iter().cloned());
+            }
+            (Verdict::Refuse(refused), earlier) => {
+                lines.push(refusal::text(refused, style));
+                if let Some(wish) = earlier {
+                    lines.push(format!(
+                        "what was enabled at {} stays as it was",
+                        wish.checked
+                    ));
+                }
+            }
+            (Verdict::Allow(_), None) => {}
+        }
+        if let Some(until) = self.unverified_until {
+            lines.push(format!(
+                "nobody has verified this pair: it is used until {until}"
+            ));
+        }
+        lines.extend(
+            warnings
+                .iter()
+                .map(|w| format!("{} {w}", style.yellow("warning:"))),
+        );
+        lines.join("\n") + "\n"
+    }
 }

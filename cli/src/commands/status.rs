@@ -1,13 +1,184 @@
-//! `metalshim status`.
+//! `metalshim status`: what is enabled, since when, under which record, and what programs
+//! that run reported.
+//!
+//! **Contract.** It asks for the verdict again, so that what was enabled on another build or
+//! under a record that was taken back is not shown as if it held. Tickets and reports that
+//! nobody needs any more are swept first. Exit code 0 whatever the answer is.
+
+use compatdb::facts::{Guest, Host};
+use compatdb::{Meta, Verdict};
+use serde::Serialize;
 
 use crate::context::Context;
+use crate::database::Origin;
+use crate::decide::{Known, Question};
 use crate::error::{Error, Outcome};
+use crate::printer::{Report, Style};
+use crate::tickets::{self, Reported};
+use crate::unverified::{self, Grant};
+use crate::wish::{self, Wish};
+use crate::{refusal, variables};
 
-/// The arguments of `metalshim status`.
+/// What is enabled, and what running programs reported.
 #[derive(Debug, clap::Args)]
 pub struct Args {}
 
+#[derive(Debug, Serialize)]
+struct Status {
+    /// What `enable` recorded; none where nothing is enabled.
+    enabled: Option<Wish>,
+    /// What a program that no row knows would get now.
+    verdict: Verdict,
+    guest: Guest,
+    host: Option<Host>,
+    database: Database,
+    /// What is used without a record, as long as it lasts.
+    unverified: Vec<Grant>,
+    /// What programs that run reported.
+    programs: Vec<Reported>,
+    /// `METALSHIM_DISABLE=1`: `run` starts everything stock.
+    disabled_by_variable: bool,
+    warnings: Vec<String>,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+enum Database {
+    Used {
+        origin: Origin,
+        #[serde(flatten)]
+        meta: Meta,
+    },
+    Invalid {
+        error: String,
+    },
+}
+
 /// Runs it.
-pub fn run(_args: &Args, _context: &Context) -> Result<Outcome, Error> {
-    Err(Error::project("this command is not written yet"))
+///
+/// # Errors
+/// Facts, policy or state cannot be read.
+pub fn run(_: &Args, context: &Context) -> Result<Outcome, Error> {
+    let state = context.state()?;
+    let known = Known::gather(context, None)?;
+    let decision = known.decide(Question {
+        profile: context.settings()?.profile,
+        ..Question::default()
+    })?;
+    let facts = &known.machine.facts;
+    let boot_session = &facts.guest.boot_session;
+    tickets::sweep(&state, boot_session);
+    let enabled: Option<Wish> = state.read_json(wish::FILE)?;
+    let mut warnings = known.machine.warnings.clone();
+    if let Some(wish) = enabled
+        .as_ref()
+        .filter(|w| w.guest_build != facts.guest.build)
+    {
+        warnings.push(format!(
+            "enabled on guest {}, but this is {}: `metalshim enable` checks it again",
+            wish.guest_build, facts.guest.build
+        ));
+    }
+    if let Verdict::Allow(allow) = &decision.verdict {
+        warnings.extend(allow.warnings.iter().cloned());
+    }
+    context.printer.report(&Status {
+        enabled,
+        verdict: decision.verdict,
+        guest: facts.guest.clone(),
+        host: facts.host.clone(),
+        database: match &known.database {
+            Ok(loaded) => Database::Used {
+                origin: loaded.origin,
+                meta: loaded.database.meta().clone(),
+            },
+            Err(error) => Database::Invalid {
+                error: error.clone(),
+            },
+        },
+        unverified: unverified::all(&state, known.machine.now)?,
+        programs: tickets::running(&state, boot_session),
+        disabled_by_variable: context.variables.disable,
+        warnings,
+    })?;
+    Ok(Outcome::Yes)
+}
+
+impl Report for Status {
+    const SCHEMA: &'static str = "metalshim.status/1";
+
+    fn text(&self, style: Style) -> String {
+        let mut lines = Vec::new();
+        let record = |id: &Option<String>| match id {
+            Some(id) => format!("record {id}"),
+            None => "no record: unverified".to_owned(),
+        };
+        match &self.enabled {
+            Some(wish) => lines.push(format!(
+                "{} since {}, checked {} ({})",
+                style.green("enabled"),
+                wish.since,
+                wish.checked,
+                record(&wish.record)
+            )),
+            None => lines.push("not enabled; `metalshim run` needs no enable".to_owned()),
+        }
+        if self.disabled_by_variable {
+            lines.push(format!(
+                "{}=1 is set: programs start stock",
+                variables::DISABLE
+            ));
+        }
+        match &self.verdict {
+            Verdict::Allow(allow) => lines.push(format!(
+                "{} {} ({})",
+                style.green("allowed:"),
+                style.bold(&allow.profile.to_string()),
+                record(&allow.record)
+            )),
+            Verdict::Refuse(refused) => lines.push(refusal::text(refused, style)),
+        }
+        lines.push(format!(
+            "guest: {} (macOS {})",
+            self.guest.build, self.guest.version
+        ));
+        lines.push(match &self.host {
+            Some(host) => format!("host: {} ({})", host.build, source(host)),
+            None => "host: not known".to_owned(),
+        });
+        lines.push(match &self.database {
+            Database::Used { origin, meta } => format!(
+                "database: {}, seq {}, published {}",
+                origin.says(),
+                meta.seq,
+                meta.published_at
+            ),
+            Database::Invalid { error } => format!("database: {error}"),
+        });
+        for grant in &self.unverified {
+            lines.push(format!(
+                "{} guest {} without a record until {}",
+                style.yellow("unverified:"),
+                grant.build,
+                grant.until
+            ));
+        }
+        lines.extend(
+            self.warnings
+                .iter()
+                .map(|w| format!("{} {w}", style.yellow("warning:"))),
+        );
+        match self.programs.as_slice() {
+            [] => lines.push("no running program has reported".to_owned()),
+            programs => lines.extend(programs.iter().map(|p| p.says(style))),
+        }
+        lines.join("\n") + "\n"
+    }
+}
+
+fn source(host: &Host) -> &'static str {
+    match host.source {
+        compatdb::facts::HostSource::Attested => "attested by the host",
+        compatdb::facts::HostSource::Stated => "stated, not attested",
+    }
 }

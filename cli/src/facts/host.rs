@@ -10,10 +10,11 @@ use compatdb::facts::{Host, HostSource};
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::Machine;
+use super::{Machine, share};
 use crate::error::Error;
 use crate::state::StateFolder;
 use crate::variables::{self, Variables};
+use crate::wish::{self, Wish};
 
 /// How long a build that `enable --host-build` stored is used.
 pub const STORED_FOR: SignedDuration = SignedDuration::from_hours(30 * 24);
@@ -36,11 +37,35 @@ pub(super) fn settle(
     flag: Option<&OsBuild>,
 ) -> Result<(), Error> {
     let stated = match (flag, &variables.host_build) {
-        (Some(build), _) => Some((build.clone(), "--host-build".to_owned())),
-        (None, Some(text)) => Some((from_variable(text)?, variables::HOST_BUILD.to_owned())),
+        (Some(build), _) => Some(Stated {
+            build: build.clone(),
+            by: "--host-build",
+            warning: None,
+        }),
+        (None, Some(text)) => Some(Stated {
+            build: from_variable(text)?,
+            by: variables::HOST_BUILD,
+            warning: None,
+        }),
         (None, None) => stored(machine, state)?,
     };
-    let Some((build, by)) = stated else {
+    let copied = match (&machine.facts.host, state) {
+        // The facts file says what the share would.
+        (Some(_), _) | (_, None) => None,
+        (None, Some(state)) => state.read_json::<share::Copy>(share::FILE)?,
+    };
+    let copied = copied.map(|copy| {
+        let boot_session = &machine.facts.guest.boot_session;
+        copy.host(boot_session, machine.booted, machine.now)
+    });
+    if let Some((host, warning)) = copied {
+        // Where somebody says something newer, the old file is not worth a warning.
+        if stated.is_none() {
+            machine.warnings.extend(warning);
+        }
+        machine.facts.host = Some(host);
+    }
+    let Some(Stated { build, by, warning }) = stated else {
         return Ok(());
     };
     match &machine.facts.host {
@@ -53,8 +78,9 @@ pub(super) fn settle(
             }
         }
         // The same build with more known about it.
-        Some(host) if host.build == build => {}
+        Some(host) if host.build == build => machine.warnings.extend(warning),
         _ => {
+            machine.warnings.extend(warning);
             machine.facts.host = Some(Host {
                 build,
                 version: None,
@@ -78,37 +104,39 @@ fn from_variable(text: &str) -> Result<OsBuild, Error> {
     })
 }
 
-fn stored(
-    machine: &mut Machine,
-    state: Option<&StateFolder>,
-) -> Result<Option<(OsBuild, String)>, Error> {
+/// The host's build as somebody stated it.
+struct Stated {
+    build: OsBuild,
+    /// Where.
+    by: &'static str,
+    /// What to know if it is used.
+    warning: Option<String>,
+}
+
+fn stored(machine: &mut Machine, state: Option<&StateFolder>) -> Result<Option<Stated>, Error> {
     let Some(state) = state else { return Ok(None) };
-    let Some(host) = state
-        .read_json::<crate::wish::Wish>(crate::wish::FILE)?
-        .and_then(|w| w.host)
-    else {
+    let wish: Option<Wish> = state.read_json(wish::FILE)?;
+    let Some(StoredHost { build, at }) = wish.and_then(|wish| wish.host) else {
         return Ok(None);
     };
-    let age = machine.now.duration_since(host.at);
+    let age = machine.now.duration_since(at);
     let days = age.as_hours() / 24;
     if age > STORED_FOR {
         machine.warnings.push(format!(
-            "the host's build {} was stored by `metalshim enable` {days} days ago and is no longer used; say it again with --host-build",
-            host.build
+            "the host's build {build} was stored by `metalshim enable` {days} days ago and is no longer used; say it again with --host-build"
         ));
         return Ok(None);
     }
-    machine.warnings.push(format!(
-        "the host's build {} is what `metalshim enable --host-build` stored {}",
-        host.build,
-        match days {
-            ..=0 => "today".to_owned(),
-            1 => "yesterday".to_owned(),
-            _ => format!("{days} days ago"),
-        }
-    ));
-    Ok(Some((
-        host.build,
-        "what `metalshim enable --host-build` stored".to_owned(),
-    )))
+    let age = match days {
+        ..=0 => "today".to_owned(),
+        1 => "yesterday".to_owned(),
+        _ => format!("{days} days ago"),
+    };
+    Ok(Some(Stated {
+        warning: Some(format!(
+            "the host's build {build} is what `metalshim enable --host-build` stored {age}"
+        )),
+        build,
+        by: "what `metalshim enable --host-build` stored",
+    }))
 }

@@ -19,6 +19,9 @@ use crate::error::Error;
 use crate::state::StateFolder;
 use crate::variables::Variables;
 
+/// The Metal device's stock answers in the state folder, for one boot and build.
+pub const DEVICE_FILE: &str = "device.json";
+
 /// Everything known of this machine, at one moment.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Machine {
@@ -26,6 +29,8 @@ pub struct Machine {
     pub facts: Facts,
     /// The time that counts: of the facts file, if it names one.
     pub now: Timestamp,
+    /// When this guest started, where that is known.
+    pub booted: Option<Timestamp>,
     /// Where the facts are from.
     pub source: Source,
     /// What the user should know about how the host's build is known.

@@ -107,6 +107,7 @@ fn machine(text: &str, source: Source) -> Result<Machine, toml::de::Error> {
             local: file.local,
         },
         now: file.clock.now.unwrap_or_else(Timestamp::now),
+        booted: None,
         source,
         warnings: Vec::new(),
     })

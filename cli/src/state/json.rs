@@ -22,8 +22,7 @@ impl StateFolder {
             Ok(text) => text,
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(e) => {
-                return Err(Error::file("read", &path, &e)
-                    .hint(format!("make {} readable for this user", path.display())));
+                return Err(self.unusable(&path, &e));
             }
         };
         match serde_json::from_str(&text) {
@@ -47,7 +46,7 @@ impl StateFolder {
             .map_err(|e| Error::project(format!("could not write {}: {e}", path.display())))?;
         text.push('\n');
         atomic::write(&path, text.as_bytes(), Durability::Synced)
-            .map_err(|e| self.unwritable(&path, &e))
+            .map_err(|e| self.unusable(&path, &e))
     }
 
     /// Removes the file `name`, if it is there.

@@ -96,7 +96,7 @@ impl StateFolder {
         let tickets = self.tickets();
         match make_private(&tickets) {
             Ok(()) => Ok(()),
-            Err(e) => Err(self.unwritable(&tickets, &e)),
+            Err(e) => Err(self.unusable(&tickets, &e)),
         }
     }
 
@@ -114,18 +114,18 @@ impl StateFolder {
             file.lock()?;
             Ok(file)
         };
-        lock().map_err(|e: io::Error| self.unwritable(&path, &e))
+        lock().map_err(|e: io::Error| self.unusable(&path, &e))
     }
 
-    /// The one error for a state folder that cannot be written.
-    pub fn unwritable(&self, path: &Path, error: &io::Error) -> Error {
+    /// The one error for a state folder that cannot be read or written.
+    pub fn unusable(&self, path: &Path, error: &io::Error) -> Error {
         Error::machine(format!(
-            "the state folder cannot be written: {}: {}",
+            "the state folder cannot be used: {}: {}",
             path.display(),
             plain(error)
         ))
         .hint(format!(
-            "make {} a folder that this user can write, or name another one in {}",
+            "make {} a folder that this user can read and write, or name another one in {}",
             self.path.display(),
             variables::STATE_DIR
         ))

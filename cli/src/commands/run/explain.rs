@@ -17,6 +17,7 @@ use signal_hook::iterator::Signals;
 use super::plan::Shimmed;
 use crate::context::Context;
 use crate::error::{Error, Outcome, plain};
+use crate::printer::Style;
 use crate::tickets::{self, Reported};
 
 /// Starts it, waits for its end, and tells.
@@ -42,7 +43,7 @@ pub(super) fn run(context: &Context, plan: &Shimmed) -> Result<Outcome, Error> {
         .wait()
         .map_err(|e| Error::machine(format!("could not wait for process {pid}: {}", plain(&e))))?;
     let reported = tickets::reported(&plan.ticket);
-    for line in text(pid, &reported) {
+    for line in text(pid, &reported, printer.err_style()) {
         printer.note(&line);
     }
     tickets::remove(&plan.ticket);
@@ -73,25 +74,14 @@ fn in_the_foreground() -> bool {
     terminal.is_ok_and(|tty| tcgetpgrp(tty).is_ok_and(|group| group == getpgrp()))
 }
 
-fn text(main: u32, reported: &[Reported]) -> Vec<String> {
+fn text(main: u32, reported: &[Reported], style: Style) -> Vec<String> {
+    let mut lines = Vec::new();
     if !reported.iter().any(|line| line.pid == main) {
-        let mut lines = vec![
+        lines.push(
             "the program reported nothing: it never made a Metal device, or could not load the shim"
                 .to_owned(),
-        ];
-        lines.extend(reported.iter().map(line));
-        return lines;
+        );
     }
-    reported.iter().map(line).collect()
-}
-
-fn line(line: &Reported) -> String {
-    let reason = line.reason.as_ref().map(|r| format!(" ({r})"));
-    format!(
-        "process {} {}: {}{}",
-        line.pid,
-        line.program,
-        line.state,
-        reason.unwrap_or_default()
-    )
+    lines.extend(reported.iter().map(|line| line.says(style)));
+    lines
 }
