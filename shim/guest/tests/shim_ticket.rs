@@ -8,6 +8,7 @@ use std::process::Command;
 use metalshim_guest::{FactsFile, Outcome, TicketFile, built};
 
 /// The bytes of a good ticket for the sample's guest.
+#[allow(clippy::unwrap_used)]
 fn good() -> Vec<u8> {
     let ticket = TicketFile::new(&FactsFile::sample(), |_| {});
     fs::read(ticket.path()).unwrap()
