@@ -7,5 +7,7 @@ fn main() {
         println!("cargo::rustc-cdylib-link-arg=-Wl,-install_name,@rpath/libmetalshim.dylib");
         // Homebrew writes a longer name into the file after it is linked.
         println!("cargo::rustc-cdylib-link-arg=-Wl,-headerpad_max_install_names");
+        // Zig's linker would leave 4 KB on its own account; this much holds two whole paths.
+        println!("cargo::rustc-cdylib-link-arg=-Wl,-headerpad,0x800");
     }
 }

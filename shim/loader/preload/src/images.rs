@@ -12,6 +12,7 @@
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
+use crate::wrappers::process;
 use crate::{map, symbols};
 
 type AddCallback = unsafe extern "C" fn(*const c_void, isize);
@@ -101,6 +102,33 @@ impl List {
         self.images.len() - 1
     }
 
+    /// A symbol of any image, in the order of the list.
+    fn search(&self, name: &str) -> Option<usize> {
+        self.images
+            .iter()
+            .filter(|image| !image.file.is_empty())
+            .find_map(|image| {
+                // SAFETY: a C string; only asks for what is loaded.
+                let handle = unsafe {
+                    real_dlopen()(image.file.as_ptr(), libc::RTLD_NOLOAD | libc::RTLD_LAZY)
+                };
+                if handle.is_null() {
+                    return None;
+                }
+                let found = symbols::host(handle, name);
+                // SAFETY: the handle just got; the image stays, others hold it.
+                unsafe { libc::dlclose(handle) };
+                found
+            })
+    }
+
+    /// The image that a made-up header is of.
+    fn of_header(&self, address: *const c_void) -> Option<&Image> {
+        self.images
+            .iter()
+            .find(|image| image.header.cast_const().cast() == address)
+    }
+
     /// Asks the simulated guest for its UUIDs, as soon as it is there to be asked.
     fn fill_uuids(&mut self) {
         type Ask = unsafe extern "C" fn(*const c_char) -> *const c_char;
@@ -138,6 +166,9 @@ const DRIVER: &[u8] = b"/System/Library/Extensions/AppleParavirtGPUMetalIOGPUFam
 
 /// The path a Mac would show for a part of the simulated guest; else the file's own.
 fn mac_name(file: &CStr) -> CString {
+    if file.is_empty() {
+        return CString::new(process::executable()).unwrap_or_default();
+    }
     let base = base(file);
     let name = if base == b"libMetal.so" {
         METAL
@@ -182,6 +213,11 @@ fn parse_uuid(text: &CStr) -> Option<[u8; 16]> {
         .map(|pair| (pair[0] * 16 + pair[1]) as u8)
         .collect();
     bytes.try_into().ok()
+}
+
+/// A symbol of any image of the process, those included that were opened locally.
+pub(crate) fn search(name: &str) -> Option<usize> {
+    current().search(name)
 }
 
 /// `_dyld_register_func_for_add_image`: called for every image there is, then for
@@ -335,6 +371,17 @@ pub(crate) unsafe extern "C" fn dladdr(address: *const c_void, info: *mut libc::
             dli_sname: std::ptr::null(),
             dli_saddr: std::ptr::null_mut(),
         };
+        // SAFETY: the caller's own promise for dladdr().
+        unsafe { info.write(found) };
+        return 1;
+    }
+    let of_header = list().of_header(address).map(|image| libc::Dl_info {
+        dli_fname: image.name.as_ptr(),
+        dli_fbase: image.header.cast(),
+        dli_sname: std::ptr::null(),
+        dli_saddr: std::ptr::null_mut(),
+    });
+    if let Some(found) = of_header {
         // SAFETY: the caller's own promise for dladdr().
         unsafe { info.write(found) };
         return 1;

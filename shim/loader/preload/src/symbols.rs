@@ -6,7 +6,7 @@
 
 use std::ffi::{CStr, CString, c_char, c_void};
 
-use crate::{interpose, wrappers};
+use crate::{images, interpose, wrappers};
 
 /// Same arguments, same meaning, same constants (in as far as there are any).
 const SAME: &[&str] = &[
@@ -44,6 +44,7 @@ const SAME: &[&str] = &[
     "read",
     "readlink",
     "realpath",
+    "sched_yield",
     "rename",
     "strchr",
     "strcmp",
@@ -97,10 +98,10 @@ pub(crate) fn lookup(name: &str) -> Option<usize> {
         return None;
     }
     if interpose::stands_before(name) {
-        next(name)
-    } else {
-        host(libc::RTLD_DEFAULT, name)
+        return next(name);
     }
+    // macOS searches every image; Linux those only that were not opened for their opener alone.
+    host(libc::RTLD_DEFAULT, name).or_else(|| images::search(name))
 }
 
 /// The function of that name behind this library in the search order.
@@ -108,7 +109,7 @@ pub(crate) fn next(name: &str) -> Option<usize> {
     host(libc::RTLD_NEXT, name)
 }
 
-fn host(handle: *mut c_void, name: &str) -> Option<usize> {
+pub(crate) fn host(handle: *mut c_void, name: &str) -> Option<usize> {
     let name = CString::new(name).ok()?;
     // SAFETY: the name is a C string; both handles are dlsym's own.
     let address = unsafe { libc::dlsym(handle, name.as_ptr()) };

@@ -3,7 +3,7 @@
 
 use std::ffi::{c_char, c_int, c_long, c_void};
 
-use super::errors::fail;
+use super::errors::{fail, translate};
 
 /// Wraps a function with `...` so that its one optional argument is where
 /// macOS's callers put it. A caller that passes none leaves whatever is on its
@@ -63,8 +63,10 @@ unsafe extern "C" fn openat_fixed(
         directory
     };
     match open_flags(flags) {
-        // SAFETY: the caller's own promise for openat().
-        Some(flags) => unsafe { libc::openat(directory, path, flags, mode as libc::c_uint) },
+        Some(flags) => {
+            // SAFETY: the caller's own promise for openat().
+            translate(unsafe { libc::openat(directory, path, flags, mode as libc::c_uint) })
+        }
         None => fail(libc::EINVAL),
     }
 }
@@ -176,7 +178,7 @@ unsafe fn convert<T>(ask: Ask<T>, what: T, to: *mut Stat) -> c_int {
     // SAFETY: room for the host's struct; `what` is the caller's promise.
     let result = unsafe { ask(what, host.as_mut_ptr()) };
     if result != 0 {
-        return result;
+        return translate(result);
     }
     // SAFETY: zero bytes are a valid `stat`, and the call has filled it in.
     let host = unsafe { host.assume_init() };

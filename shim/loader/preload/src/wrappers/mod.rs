@@ -3,7 +3,7 @@
 
 pub(crate) mod errors;
 mod files;
-mod process;
+pub(crate) mod process;
 
 use std::ffi::c_void;
 

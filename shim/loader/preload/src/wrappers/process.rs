@@ -40,7 +40,7 @@ pub(crate) unsafe extern "C" fn pid_path(pid: c_int, to: *mut c_char, room: u32)
 }
 
 /// The running program. Under qemu's user mode `/proc/self/exe` is the program too.
-fn executable() -> Vec<u8> {
+pub(crate) fn executable() -> Vec<u8> {
     std::fs::read_link("/proc/self/exe")
         .map(|path| path.as_os_str().as_bytes().to_vec())
         .unwrap_or_default()

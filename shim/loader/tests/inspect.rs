@@ -1,0 +1,493 @@
+//! Holds the library that ships to Macs to what was promised of it, by reading the file.
+//! The reader is the `object` crate, so that a mistake of our own reader is not repeated
+//! here; ours is asked only for what it is the loader's business to know.
+#![allow(clippy::expect_used, clippy::panic, reason = "a test")]
+
+mod common;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::process::Command;
+
+use common::script;
+use metalshim_loader::{FixupKind, Plan};
+use object::macho::{self, MachHeader64};
+use object::read::macho::{LoadCommandVariant, MachHeader, MachOFile64, Section, Segment};
+use object::{Endianness, Object};
+use sha2::{Digest, Sha256};
+
+const LE: Endianness = Endianness::Little;
+const INSTALL_NAME: &str = "@rpath/libmetalshim.dylib";
+/// Bytes. Four 16 KiB pages (text takes two of them) and the link-edit data.
+const SIZE_BUDGET: usize = 66 * 1024;
+
+/// Every function that may be imported. The loader has a rule for each, and each is in
+/// macOS 13. Whatever may be missing on some system is looked up when the library runs.
+const IMPORTS: &[&str] = &[
+    "___error",
+    "__exit",
+    "_abort",
+    "_bzero",
+    "_close",
+    "_dlsym",
+    "_execve",
+    "_fstat",
+    "_getenv",
+    "_geteuid",
+    "_getpid",
+    "_memcmp",
+    "_memcpy",
+    "_memmove",
+    "_memset",
+    "_open",
+    "_posix_spawn",
+    "_posix_spawnp",
+    "_pread",
+    "_read",
+    "_sched_yield",
+    "_strlen",
+    "_write",
+    "dyld_stub_binder",
+];
+
+/// What other images would see. Both are marks that Zig's linker leaves, and no functions.
+const EXPORTS: &[&str] = &["___dso_handle", "__mh_dylib_header"];
+
+/// Functions whose calls of other images go through the library.
+const INTERPOSED: &[&str] = &["_execve", "_posix_spawn", "_posix_spawnp"];
+
+/// Text that must not be in the file, and why.
+const FORBIDDEN: &[(&str, &str)] = &[
+    ("panicked", "panic machinery"),
+    ("unwrap", "panic machinery"),
+    ("out of bounds", "panic machinery"),
+    ("out of range", "panic machinery"),
+    ("attempt to ", "panic machinery"),
+    ("overflow", "panic machinery"),
+    (".rs", "a source path, as a panic's location has it"),
+    ("rust_", "Rust's runtime"),
+    ("5001", "Metal 3 is never claimed"),
+    ("5002", "Metal 4 is never claimed"),
+    ("Metal3", "Metal 3 is never claimed"),
+    ("eatureProfile", "feature profiles are not touched"),
+    ("supportsFeatureSet", "feature sets are not touched"),
+    (
+        "hostSupportsFamily",
+        "Apple's own question to the host is never hooked",
+    ),
+    ("WorkingSet", "memory sizes are not touched"),
+    ("architecture", "the architecture is not touched"),
+    ("setenv", "the environment is edited in place"),
+    ("clock", "timing"),
+    ("mach_absolute_time", "timing"),
+    ("gettimeofday", "timing"),
+    ("sleep", "timing"),
+    ("timer", "timing"),
+    ("NSLog", "nothing is logged"),
+    ("os_log", "nothing is logged"),
+    ("syslog", "nothing is logged"),
+    ("printf", "nothing is printed"),
+    ("Foundation", "no framework is loaded"),
+    ("socket", "no network"),
+    ("http", "no network"),
+    ("/Users/", "a path of the builder"),
+    ("/home/", "a path of the builder"),
+    ("/root/", "a path of the builder"),
+    ("/cargo/", "a path of the builder"),
+    (".cargo", "a path of the builder"),
+    ("/rustc/", "a path of the builder"),
+];
+
+fn built() -> Vec<u8> {
+    fs::read(script("shim/macos/build", &[])).expect("built")
+}
+
+fn header(file: &[u8]) -> &MachHeader64<Endianness> {
+    MachHeader64::parse(file, 0).expect("a Mach-O file")
+}
+
+/// Every load command, by its kind.
+fn commands(file: &[u8]) -> Vec<(u32, LoadCommandVariant<'_, Endianness>)> {
+    let mut all = Vec::new();
+    let mut commands = header(file)
+        .load_commands(LE, file, 0)
+        .expect("load commands");
+    while let Some(command) = commands.next().expect("load command") {
+        all.push((command.cmd(), command.variant().expect("load command")));
+    }
+    all
+}
+
+fn names(file: &[u8], kind: u32) -> Vec<&str> {
+    let mut found = Vec::new();
+    let mut commands = header(file)
+        .load_commands(LE, file, 0)
+        .expect("load commands");
+    while let Some(command) = commands.next().expect("load command") {
+        let dylib = match command.variant().expect("load command") {
+            LoadCommandVariant::Dylib(dylib) | LoadCommandVariant::IdDylib(dylib) => dylib,
+            _ => continue,
+        };
+        if command.cmd() == kind {
+            let name = command.string(LE, dylib.dylib.name).expect("name");
+            found.push(std::str::from_utf8(name).expect("text"));
+        }
+    }
+    found
+}
+
+#[test]
+fn a_plain_arm64_dylib_for_macos_13() {
+    let file = built();
+    let header = header(&file);
+    assert_eq!(header.cputype(LE), macho::CPU_TYPE_ARM64);
+    assert_eq!(
+        header.cpusubtype(LE),
+        macho::CPU_SUBTYPE_ARM64_ALL,
+        "no arm64e, no capabilities"
+    );
+    assert_eq!(header.filetype(LE), macho::MH_DYLIB);
+    let flags = header.flags(LE);
+    assert_ne!(flags & macho::MH_TWOLEVEL, 0, "two-level namespace");
+    assert_eq!(flags & macho::MH_FORCE_FLAT, 0, "two-level namespace");
+    assert_eq!(flags & macho::MH_ALLOW_STACK_EXECUTION, 0);
+
+    let versions: Vec<(u32, u32)> = commands(&file)
+        .iter()
+        .filter_map(|(_, command)| match command {
+            LoadCommandVariant::BuildVersion(version) => {
+                Some((version.platform.get(LE), version.minos.get(LE)))
+            }
+            _ => None,
+        })
+        .collect();
+    assert_eq!(versions, [(macho::PLATFORM_MACOS, 13 << 16)]);
+    assert_eq!(names(&file, macho::LC_ID_DYLIB), [INSTALL_NAME]);
+    assert_eq!(
+        names(&file, macho::LC_LOAD_DYLIB),
+        ["/usr/lib/libSystem.B.dylib"]
+    );
+    for (kind, what) in [
+        (macho::LC_RPATH, "search paths"),
+        (macho::LC_LOAD_WEAK_DYLIB, "weak libraries"),
+        (macho::LC_REEXPORT_DYLIB, "re-exported libraries"),
+        (macho::LC_DYLD_ENVIRONMENT, "variables for dyld"),
+    ] {
+        assert!(
+            commands(&file).iter().all(|(cmd, _)| *cmd != kind),
+            "{what}"
+        );
+    }
+    assert_eq!(
+        commands(&file)
+            .iter()
+            .filter(|(cmd, _)| *cmd == macho::LC_UUID)
+            .count(),
+        1
+    );
+    assert!(
+        file.len() <= SIZE_BUDGET,
+        "{} bytes, more than {SIZE_BUDGET}",
+        file.len()
+    );
+}
+
+/// The names in an export table (a tree whose edges are pieces of names).
+fn exported(trie: &[u8]) -> BTreeSet<String> {
+    fn number(trie: &[u8], at: &mut usize) -> usize {
+        let mut value = 0;
+        for shift in (0..).step_by(7) {
+            let byte = trie[*at];
+            *at += 1;
+            value |= usize::from(byte & 0x7f) << shift;
+            if byte & 0x80 == 0 {
+                break;
+            }
+        }
+        value
+    }
+    let mut found = BTreeSet::new();
+    let mut nodes = vec![(0, String::new())];
+    while let Some((mut at, name)) = nodes.pop() {
+        if trie.is_empty() {
+            break;
+        }
+        let terminal = number(trie, &mut at);
+        if terminal != 0 {
+            found.insert(name.clone());
+        }
+        at += terminal;
+        let children = trie[at];
+        at += 1;
+        for _ in 0..children {
+            let end = at + trie[at..].iter().position(|&b| b == 0).expect("edge");
+            let edge = std::str::from_utf8(&trie[at..end]).expect("text");
+            at = end + 1;
+            nodes.push((number(trie, &mut at), format!("{name}{edge}")));
+        }
+    }
+    found
+}
+
+#[test]
+fn imports_exports_and_what_it_redirects() {
+    let file = built();
+    let read = MachOFile64::<Endianness>::parse(&file[..]).expect("a Mach-O file");
+    let imports: BTreeSet<String> = read
+        .imports()
+        .expect("imports")
+        .iter()
+        .map(|import| String::from_utf8_lossy(import.name()).into_owned())
+        .collect();
+    let unknown: Vec<_> = imports
+        .iter()
+        .filter(|name| !IMPORTS.contains(&name.as_str()))
+        .collect();
+    assert!(
+        unknown.is_empty(),
+        "imports that are not on the list: {unknown:?}"
+    );
+
+    let plan = Plan::read(&file).expect("loadable");
+    let bound: BTreeSet<String> = plan
+        .fixups
+        .iter()
+        .filter_map(|fixup| match &fixup.kind {
+            FixupKind::Bind { symbol, .. } => Some(symbol.clone()),
+            FixupKind::Rebase { .. } => None,
+        })
+        .collect();
+    assert_eq!(bound, imports, "what is bound is what the name table says");
+
+    let mut exports = BTreeSet::new();
+    for (_, command) in commands(&file) {
+        let place = match command {
+            LoadCommandVariant::DyldInfo(info) => {
+                (info.export_off.get(LE), info.export_size.get(LE))
+            }
+            LoadCommandVariant::LinkeditData(data)
+                if data.cmd.get(LE) == macho::LC_DYLD_EXPORTS_TRIE =>
+            {
+                (data.dataoff.get(LE), data.datasize.get(LE))
+            }
+            _ => continue,
+        };
+        exports.extend(exported(&file[place.0 as usize..][..place.1 as usize]));
+    }
+    let table = read.exports().expect("exports");
+    exports.extend(
+        table
+            .iter()
+            .map(|export| String::from_utf8_lossy(export.name()).into_owned()),
+    );
+    let unknown: Vec<_> = exports
+        .iter()
+        .filter(|name| !EXPORTS.contains(&name.as_str()))
+        .collect();
+    assert!(
+        unknown.is_empty(),
+        "exports that are not on the list: {unknown:?}"
+    );
+
+    assert_eq!(plan.initialisers.len(), 1, "one constructor");
+    let redirected: Vec<&str> = plan
+        .interposes
+        .iter()
+        .map(|pair| pair.symbol.as_str())
+        .collect();
+    assert_eq!(
+        redirected.iter().copied().collect::<BTreeSet<_>>(),
+        INTERPOSED.iter().copied().collect()
+    );
+    assert_eq!(redirected.len(), INTERPOSED.len(), "each once");
+}
+
+#[test]
+fn nothing_is_in_it_that_must_not_be() {
+    let file = built();
+    let holds = |text: &str| file.windows(text.len()).any(|part| part == text.as_bytes());
+    for (text, why) in FORBIDDEN {
+        assert!(!holds(text), "{text:?} is in the file: {why}");
+    }
+    for variable in [
+        "HOME",
+        "CARGO_HOME",
+        "CARGO_MANIFEST_DIR",
+        "CARGO_TARGET_DIR",
+    ] {
+        if let Ok(path) = std::env::var(variable)
+            && path.len() > 1
+        {
+            assert!(!holds(&path), "{path} ({variable}) is in the file");
+        }
+    }
+    assert!(holds("METALSHIM_TICKET"), "the search finds what is there");
+
+    // 5001 and 5002 as numbers: one instruction puts either into a register.
+    let mut seen = BTreeSet::new();
+    for section in sections(&file) {
+        if section.name() == b"__text" {
+            let code = section.data(LE, &file[..]).expect("code");
+            for word in code.chunks_exact(4) {
+                let word = u32::from_le_bytes(word.try_into().expect("four"));
+                // MOVZ of either width, no shift.
+                if word & 0x7fe0_0000 == 0x5280_0000 {
+                    seen.insert((word >> 5) & 0xffff);
+                }
+            }
+        }
+    }
+    assert!(seen.contains(&1001), "families are numbers there: {seen:?}");
+    assert!(
+        !seen.contains(&5001) && !seen.contains(&5002),
+        "Metal 3 and 4 are never claimed"
+    );
+}
+
+fn sections(file: &[u8]) -> Vec<&macho::Section64<Endianness>> {
+    let mut all = Vec::new();
+    let mut commands = header(file)
+        .load_commands(LE, file, 0)
+        .expect("load commands");
+    while let Some(command) = commands.next().expect("load command") {
+        if let Some((segment, data)) = command.segment_64().expect("segment") {
+            all.extend(segment.sections(LE, data).expect("sections"));
+        }
+    }
+    all
+}
+
+#[test]
+fn homebrew_can_write_a_longer_name_into_it() {
+    let file = built();
+    // Zero-filled sections have no place in the file.
+    let places = sections(&file)
+        .into_iter()
+        .map(|section| section.offset.get(LE));
+    let first = places
+        .filter(|&offset| offset != 0)
+        .min()
+        .expect("sections");
+    let used = 32 + header(&file).sizeofcmds(LE);
+    // One path of the longest kind that macOS takes.
+    assert!(
+        first - used >= 1024,
+        "{} bytes of room behind the load commands",
+        first - used
+    );
+
+    if cfg!(target_os = "macos") {
+        return;
+    }
+    script(".ci/need", &["llvm-install-name-tool-19", "llvm-otool-19"]);
+    let folder = tempfile::tempdir().expect("folder");
+    let copy = folder.path().join("copy.dylib");
+    fs::write(&copy, &file).expect("written");
+    let prefix = "/opt/homebrew/a prefix of the longer kind/".repeat(8);
+    let name = format!("{prefix}opt/metalshim/libexec/libmetalshim.dylib");
+    let tool = Command::new("llvm-install-name-tool-19")
+        .arg("-id")
+        .arg(&name)
+        .arg(&copy)
+        .output();
+    let tool = tool.expect("llvm-install-name-tool-19");
+    assert!(
+        tool.status.success(),
+        "{}",
+        String::from_utf8_lossy(&tool.stderr)
+    );
+    // The tool itself says nothing when there was no room; only reading the file again does.
+    let otool = Command::new("llvm-otool-19")
+        .arg("-l")
+        .arg(&copy)
+        .output()
+        .expect("llvm-otool-19");
+    assert!(
+        otool.status.success(),
+        "{}",
+        String::from_utf8_lossy(&otool.stderr)
+    );
+    let changed = fs::read(&copy).expect("changed");
+    assert_eq!(names(&changed, macho::LC_ID_DYLIB), [name.as_str()]);
+    let plan = Plan::read(&changed).expect("still loadable");
+    assert_eq!(plan.commands.install_name, name);
+    assert_eq!(plan.fixups, Plan::read(&file).expect("loadable").fixups);
+    let text = |file: &[u8]| file[first as usize..0x4000].to_vec();
+    assert_eq!(text(&changed), text(&file), "the code is where it was");
+}
+
+/// A field of a signature, which is big-endian.
+fn big(data: &[u8], at: usize) -> u32 {
+    u32::from_be_bytes(data[at..at + 4].try_into().expect("four"))
+}
+
+/// What is wrong with the signature; `None` when every page has the hash that is recorded.
+fn signature_fault(file: &[u8]) -> Option<String> {
+    const EMBEDDED: u32 = 0xfade_0cc0;
+    const DIRECTORY: u32 = 0xfade_0c02;
+    const SHA256: u8 = 2;
+    const ADHOC: u32 = 2;
+    let place = commands(file)
+        .iter()
+        .find_map(|(cmd, command)| match command {
+            LoadCommandVariant::LinkeditData(data) if *cmd == macho::LC_CODE_SIGNATURE => Some((
+                data.dataoff.get(LE) as usize,
+                data.datasize.get(LE) as usize,
+            )),
+            _ => None,
+        });
+    let Some((start, size)) = place else {
+        return Some("no signature".into());
+    };
+    if start + size != file.len() {
+        return Some("something lies behind the signature".into());
+    }
+    let blob = &file[start..];
+    if big(blob, 0) != EMBEDDED {
+        return Some("not an embedded signature".into());
+    }
+    // The directory is slot 0.
+    let at = (0..big(blob, 8) as usize)
+        .find(|n| big(blob, 12 + n * 8) == 0)
+        .map(|n| big(blob, 16 + n * 8) as usize);
+    let directory = &blob[at.expect("a code directory")..];
+    let identifier = &directory[big(directory, 20) as usize..];
+    let hashes = big(directory, 16) as usize;
+    let (count, limit) = (big(directory, 28) as usize, big(directory, 32) as usize);
+    let page = 1_usize << directory[39];
+    if big(directory, 0) != DIRECTORY || directory[36] != 32 || directory[37] != SHA256 {
+        return Some("not a code directory of SHA-256 hashes".into());
+    }
+    if big(directory, 12) & ADHOC == 0 {
+        return Some("not an ad-hoc signature".into());
+    }
+    if !identifier.starts_with(b"libmetalshim") {
+        return Some("the identifier is another".into());
+    }
+    if limit != start || count != limit.div_ceil(page) {
+        return Some(format!(
+            "{count} pages up to {limit}, the signature begins at {start}"
+        ));
+    }
+    file[..limit]
+        .chunks(page)
+        .enumerate()
+        .find_map(|(number, contents)| {
+            let wanted = &directory[hashes + number * 32..][..32];
+            (Sha256::digest(contents).as_slice() != wanted)
+                .then(|| format!("page {number} has another hash"))
+        })
+}
+
+#[test]
+fn signed_ad_hoc_and_every_page_has_its_hash() {
+    let mut file = built();
+    assert_eq!(signature_fault(&file), None);
+    // The check can fail: one bit of the code, one of the data.
+    for at in [0x1000, 0x8000] {
+        file[at] ^= 1;
+        assert!(signature_fault(&file).is_some(), "a change at {at:#x}");
+        file[at] ^= 1;
+    }
+    assert_eq!(signature_fault(&file), None);
+}
