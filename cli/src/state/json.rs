@@ -20,7 +20,15 @@ impl StateFolder {
         let path = self.join(name);
         let text = match bounded(&path) {
             Ok(text) => text,
-            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
+            // A file where the folder would be: there is nothing to read either.
+            Err(e)
+                if matches!(
+                    e.kind(),
+                    io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+                ) =>
+            {
+                return Ok(None);
+            }
             Err(e) => {
                 return Err(self.unusable(&path, &e));
             }

@@ -33,19 +33,20 @@ pub(super) fn cited(key: &str, all: &[Source]) -> String {
         .map_or_else(|| key.to_owned(), ToString::to_string)
 }
 
-/// How often the stock figure the shimmed one is, and how much of the host's it reaches.
+/// How much faster than stock, and how much of the host's speed. Of times, less is faster.
 pub(super) fn gain(workload: &Workload) -> String {
-    let positive = |figure: &Option<Figure>| match figure {
+    let is_time = ["s", "ms", "min"].contains(&workload.unit.as_str());
+    let speed = |figure: &Option<Figure>| match figure {
+        Some(Figure::Number(number)) if *number > 0.0 && is_time => Some(1.0 / number),
         Some(Figure::Number(number)) if *number > 0.0 => Some(*number),
         _ => None,
     };
-    let Some(shimmed) = positive(&workload.shimmed) else {
+    let Some(shimmed) = speed(&workload.shimmed) else {
         return String::new();
     };
-    let ratio = positive(&workload.stock).map(|stock| format!("{:.2} x stock", shimmed / stock));
-    let share =
-        positive(&workload.host).map(|host| format!("{:.1} % of host", shimmed / host * 100.0));
-    let parts: Vec<String> = ratio.into_iter().chain(share).collect();
+    let stock = speed(&workload.stock).map(|stock| format!("{:.2} x stock", shimmed / stock));
+    let host = speed(&workload.host).map(|host| format!("{:.1} % of host", shimmed / host * 100.0));
+    let parts: Vec<String> = stock.into_iter().chain(host).collect();
     parts.join(", ")
 }
 

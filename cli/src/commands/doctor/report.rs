@@ -1,0 +1,204 @@
+//! What doctor reports: the answer first, what to do, and then what was looked at.
+
+use compatdb::verdict::{Remedy, Verdict};
+use serde::Serialize;
+
+use super::finding::{Finding, Severity};
+use crate::printer::{Report, Style};
+use crate::program::Preflight;
+use crate::table::paragraph;
+
+/// What doctor says.
+#[derive(Debug, Serialize)]
+pub(super) struct Diagnosis {
+    /// Whether programs (or the one that was asked about) get the overrides here.
+    pub(super) ok: bool,
+    /// May they be used?
+    pub(super) verdict: Verdict,
+    /// What was seen of the program that was asked about.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) program: Option<Preflight>,
+    /// What the checks found, in their order.
+    pub(super) findings: Vec<Finding>,
+    /// As the user named the program.
+    #[serde(skip)]
+    pub(super) named: Option<String>,
+    /// Whether only one check was asked for: then its findings are the answer.
+    #[serde(skip)]
+    pub(super) single: bool,
+    /// How wide the text may be.
+    #[serde(skip)]
+    pub(super) width: Option<usize>,
+}
+
+impl Report for Diagnosis {
+    const SCHEMA: &'static str = "metalshim.doctor/1";
+
+    fn text(&self, style: Style) -> String {
+        let mut out = String::new();
+        if !self.single {
+            out.push_str(&self.answer(style));
+            out.push('\n');
+            out.push_str(&style.bold("What was looked at:"));
+            out.push('\n');
+        }
+        for finding in &self.findings {
+            out.push_str(&self.finding(finding, style));
+        }
+        out
+    }
+}
+
+impl Diagnosis {
+    /// The first line is the answer; then what to do about it.
+    fn answer(&self, style: Style) -> String {
+        let who = self.named.as_deref().unwrap_or("programs");
+        let verb = if self.named.is_some() { "gets" } else { "get" };
+        let mut out = String::new();
+        let remedies = match &self.verdict {
+            Verdict::Allow(allow) => {
+                let by = match &allow.record {
+                    Some(record) => format!("record {record}"),
+                    None => "no record: nobody has verified this pair".to_owned(),
+                };
+                let (head, rest) = if self.ok {
+                    let what = format!(
+                        "{who} {verb} Apple family up to {} and {} bytes of threadgroup memory here ({by}).",
+                        allow.profile.apple_family_max, allow.profile.max_threadgroup_memory
+                    );
+                    (style.green("Yes:"), what)
+                } else {
+                    let what = format!(
+                        "{who} could have the overrides here ({by}), but something else is in the way."
+                    );
+                    (style.red("Not yet:"), what)
+                };
+                out.push_str(&format!("{head} {}", paragraph(&rest, 0, self.width)));
+                if self.ok {
+                    vec![start(self.named.as_deref())]
+                } else {
+                    self.mends()
+                }
+            }
+            Verdict::Refuse(refusal) => {
+                let run = if self.named.is_some() { "runs" } else { "run" };
+                let rest = format!(
+                    "{who} {run} stock here, as without metalshim. {} ({})",
+                    refusal.says, refusal.reason
+                );
+                out.push_str(&format!(
+                    "{} {}",
+                    style.red("No:"),
+                    paragraph(&rest, 0, self.width)
+                ));
+                if !refusal.also.is_empty() {
+                    let also: Vec<&str> = refusal.also.iter().map(|r| r.code()).collect();
+                    out.push_str(&format!("Besides: {}.\n", also.join(", ")));
+                }
+                refusal.remedies.clone()
+            }
+        };
+        if !remedies.is_empty() {
+            out.push_str(&format!("\n{}\n", style.bold("What to do:")));
+            for (number, remedy) in remedies.iter().enumerate() {
+                out.push_str(&format!("  {}. ", number + 1));
+                out.push_str(&self.remedy(remedy, 5));
+            }
+        }
+        out
+    }
+
+    /// Of the problems only, each once.
+    fn mends(&self) -> Vec<Remedy> {
+        let problems = self
+            .findings
+            .iter()
+            .filter(|f| f.severity == Severity::Problem);
+        let mut mends: Vec<Remedy> = Vec::new();
+        for mend in problems.flat_map(|f| &f.mends) {
+            if !mends.contains(mend) {
+                mends.push(mend.clone());
+            }
+        }
+        mends
+    }
+
+    fn finding(&self, finding: &Finding, style: Style) -> String {
+        const COLUMN: usize = 24;
+        let word = format!("{:<8}", finding.severity.word());
+        let word = match finding.severity {
+            Severity::Fine => style.green(&word),
+            Severity::Note => style.dim(&word),
+            Severity::Warning | Severity::Unknown => style.yellow(&word),
+            Severity::Problem => style.red(&word),
+        };
+        let mut out = format!("  {word}{:<14}", finding.check);
+        out.push_str(&paragraph(&finding.says, COLUMN, self.width));
+        let indent = " ".repeat(COLUMN);
+        if let Some(affects) = &finding.affects {
+            out.push_str(&indent);
+            out.push_str(&paragraph(
+                &format!("Affects {affects}."),
+                COLUMN,
+                self.width,
+            ));
+        }
+        for source in &finding.sources {
+            out.push_str(&indent);
+            out.push_str(&paragraph(&format!("Source: {source}"), COLUMN, self.width));
+        }
+        for mend in &finding.mends {
+            out.push_str(&indent);
+            out.push_str("- ");
+            out.push_str(&self.remedy(mend, COLUMN + 2));
+        }
+        out
+    }
+
+    /// The sentence, and the command on a line of its own, so that it can be copied.
+    fn remedy(&self, remedy: &Remedy, indent: usize) -> String {
+        let mut out = paragraph(&remedy.says, indent, self.width);
+        if let Some(command) = &remedy.command {
+            out.push_str(&format!("{}    {command}\n", " ".repeat(indent)));
+        }
+        out
+    }
+}
+
+fn start(named: Option<&str>) -> Remedy {
+    Remedy {
+        says: match named {
+            Some(_) => "Start it with the overrides.".to_owned(),
+            None => {
+                "Start a program with the overrides; `metalshim doctor PROGRAM` looks at it first."
+                    .to_owned()
+            }
+        },
+        command: Some(format!("metalshim run -- {}", named.unwrap_or("PROGRAM"))),
+    }
+}
+
+/// What `--list-checks` lists.
+#[derive(Debug, Serialize)]
+pub(super) struct Checks {
+    /// All checks, in the order in which they run.
+    pub(super) checks: Vec<Listed>,
+}
+
+/// One check.
+#[derive(Debug, Serialize)]
+pub(super) struct Listed {
+    /// What `--check` takes.
+    pub(super) name: &'static str,
+    /// What it looks at.
+    pub(super) about: &'static str,
+}
+
+impl Report for Checks {
+    const SCHEMA: &'static str = "metalshim.doctor-checks/1";
+
+    fn text(&self, _: Style) -> String {
+        let line = |c: &Listed| format!("{:<14} {}\n", c.name, c.about);
+        self.checks.iter().map(line).collect()
+    }
+}

@@ -1,0 +1,173 @@
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use compatdb::records::Records;
+
+use super::{User, snapshot};
+
+/// A database file, built from the records.
+fn database(user: &User) -> PathBuf {
+    let records = Path::new(env!("CARGO_MANIFEST_DIR")).join("../compatdb/records");
+    let (records, problems) = Records::load(&records);
+    assert!(problems.is_empty(), "{problems:?}");
+    let bytes = compatdb::build_database(&records, &records.release).unwrap();
+    let path = user.home.path().join("compat.sqlite");
+    fs::write(&path, bytes).unwrap();
+    path
+}
+
+#[test]
+fn info_says_that_it_is_unsigned() {
+    let user = User::new();
+    let text = user.run(["db", "info"]);
+    assert_eq!(text.code, 0);
+    assert!(
+        text.out.starts_with("unsigned development database"),
+        "{}",
+        text.out
+    );
+    let json = user
+        .run(["db", "info", "--json"])
+        .json("metalshim.db-info/1");
+    assert_eq!(json["signed"], false);
+    assert!(json["rows"]["verified"].as_u64().unwrap() >= 3);
+}
+
+#[test]
+fn a_pair_is_shown_with_the_source_of_every_figure() {
+    let user = User::new();
+    let ended = user.run(["db", "show", "P0003"]);
+    assert!(ended.out.contains("Third-party evidence"), "{}", ended.out);
+    snapshot!(user, "db-show-pair", ended);
+    let json = user.run(["db", "show", "P0001", "--json"]);
+    let json = json.json("metalshim.db-show/1");
+    let pair = &json["pair"];
+    let sources = pair["sources"].as_array().unwrap();
+    let workloads = pair["workloads"].as_array().unwrap();
+    assert!(!workloads.is_empty());
+    for workload in workloads {
+        let cited = sources.iter().any(|s| s["key"] == workload["source"]);
+        assert!(cited, "{workload}");
+    }
+}
+
+#[test]
+fn other_rows_are_shown_by_their_ids() {
+    let user = User::new();
+    for (id, words) in [
+        ("D0001", "F01"),
+        ("L0001", "allows nothing"),
+        ("F01", "unslothai/llama.cpp"),
+        ("S01", "trycua/cua"),
+        ("llama.cpp", "32768"),
+        ("25F84", "26.5.2"),
+    ] {
+        let ended = user.run(["db", "show", id]);
+        assert_eq!(ended.code, 0, "{id}: {}", ended.err);
+        assert!(ended.out.contains(words), "{id}: {}", ended.out);
+    }
+    let none = user.run(["db", "show", "P9999"]);
+    assert_eq!(none.code, 2);
+    assert!(
+        none.err.contains("P9999") && none.err.contains("hint:"),
+        "{}",
+        none.err
+    );
+}
+
+#[test]
+fn filters_leave_what_they_name() {
+    let user = User::new();
+    let ids = |filter: &[&str]| {
+        let arguments = ["db", "pairs", "--json"].iter().chain(filter);
+        let json = user.run(arguments).json("metalshim.db-pairs/1");
+        let pairs = json["pairs"].as_array().unwrap().clone();
+        let ids = pairs.iter().map(|p| p["id"].as_str().unwrap().to_owned());
+        ids.collect::<Vec<_>>()
+    };
+    let all = ids(&[]);
+    assert!(all.contains(&"P0001".to_owned()) && all.contains(&"P0003".to_owned()));
+    assert_eq!(ids(&["--host", "25G83"]), ["P0003"]);
+    assert_eq!(ids(&["--guest", "25F84", "--host", "25G76"]), ["P0001"]);
+    assert_eq!(ids(&["--chip", "m4"]), ["P0003"]);
+    assert_eq!(ids(&["--status", "revoked"]), [""; 0]);
+    let wrong = user.run(["db", "pairs", "--status", "good"]);
+    assert_eq!(wrong.code, 2);
+    assert!(
+        wrong.err.contains("verified, broken or revoked"),
+        "{}",
+        wrong.err
+    );
+}
+
+#[test]
+fn leads_are_shown_on_request_and_said_to_allow_nothing() {
+    let user = User::new();
+    let without = user.run(["db", "pairs"]).out;
+    assert!(
+        !without.contains("L0001") && without.contains("--leads"),
+        "{without}"
+    );
+    let with = user.run(["db", "pairs", "--leads"]).out;
+    assert!(
+        with.contains("L0001") && with.contains("They allow nothing"),
+        "{with}"
+    );
+    let json = user.run(["db", "pairs", "--leads", "--json"]);
+    let json = json.json("metalshim.db-pairs/1");
+    assert!(!json["leads"].as_array().unwrap().is_empty());
+}
+
+#[test]
+fn a_row_is_a_line_where_the_output_is_no_terminal() {
+    let user = User::new();
+    for (list, schema) in [
+        ("clients", "metalshim.db-clients/1"),
+        ("faults", "metalshim.db-faults/1"),
+        ("builds", "metalshim.db-builds/1"),
+    ] {
+        let text = user.run(["db", list]).out;
+        let json = user.run(["db", list, "--json"]).json(schema);
+        let key = if list == "builds" { "build" } else { "id" };
+        for row in json[list].as_array().unwrap() {
+            let id = row[key].as_str().unwrap();
+            let mut lines = text.lines();
+            let found = lines.any(|l| l.split_whitespace().next() == Some(id));
+            assert!(found, "{id} has no line of its own");
+        }
+    }
+}
+
+#[test]
+fn a_database_file_is_verified() {
+    let user = User::new();
+    let file = database(&user);
+    let name = file.to_str().unwrap();
+    let good = user.run(["db", "verify", name]);
+    assert_eq!(good.code, 0, "{}", good.out);
+    let json = user.run(["db", "verify", name, "--json"]);
+    let json = json.json("metalshim.db-verify/1");
+    assert_eq!(json["valid"], true);
+
+    let bytes = fs::read(&file).unwrap();
+    fs::write(&file, &bytes[..bytes.len() - 1]).unwrap();
+    let cut = user.run(["db", "verify", name]);
+    assert_eq!(cut.code, 1);
+    snapshot!(user, "db-verify-cut", cut);
+
+    fs::write(&file, "not a database").unwrap();
+    let other = user.run(["db", "verify", name, "--json"]);
+    assert_eq!(other.code, 1);
+    let json = other.json("metalshim.db-verify/1");
+    assert_eq!(json["valid"], false);
+    assert!(json["problem"].is_string());
+
+    let missing = user.run(["db", "verify", "/nowhere/compat.sqlite"]);
+    assert_eq!(missing.code, 2);
+    assert_eq!(missing.out, "");
+    assert!(
+        missing.err.contains("/nowhere/compat.sqlite"),
+        "{}",
+        missing.err
+    );
+}
