@@ -8,6 +8,7 @@
 #include "../system/guest.h"
 #include "ask.h"
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <string.h>
@@ -62,6 +63,12 @@ static void print_method(const char *who, const char *key, id object, const char
 {
 	Method method = class_getInstanceMethod(object_getClass(object), sel_registerName(selector));
 	printf("%s.%s_owner=%s\n", who, key, owner(object, selector));
+	// The file that the code is in: who answers.
+	Dl_info image = {0};
+	if (method)
+		dladdr((void *)(uintptr_t)method_getImplementation(method), &image);
+	const char *path = image.dli_fname ? image.dli_fname : "none", *slash = strrchr(path, '/');
+	printf("%s.%s_image=%s\n", who, key, slash ? slash + 1 : path);
 	printf("%s.%s_types=%s\n", who, key, method ? method_getTypeEncoding(method) : "none");
 }
 

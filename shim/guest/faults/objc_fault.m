@@ -7,6 +7,7 @@
 
 #include <dlfcn.h>
 #include <string.h>
+#include <unistd.h>
 
 // gobjc's and Apple's header declare it; this is a definition of the same name.
 GUEST_EXPORT BOOL class_addMethod(Class cls, SEL selector, IMP implementation, const char *types)
@@ -17,5 +18,8 @@ GUEST_EXPORT BOOL class_addMethod(Class cls, SEL selector, IMP implementation, c
 	if (guest_scenario("second-add-fails") && !strcmp(class_getName(cls), guest_facts()->device_class) &&
 	    !strcmp(sel_getName(selector), "maxThreadgroupMemoryLength"))
 		return NO;
+	// Wide enough for other threads to make devices while the first one is being decided on.
+	if (guest_scenario("slow-add") && !strcmp(class_getName(cls), guest_facts()->device_class))
+		usleep(20000);
 	return next(cls, selector, implementation, types);
 }

@@ -95,6 +95,10 @@ static id init(id self, SEL selector)
 		SEL families = sel_registerName("initGPUFamilySupport");
 		((void (*)(id, SEL))class_getMethodImplementation(object_getClass(self), families))(self, families);
 	}
+	// A driver may ask for a limit of its own before it is set.
+	SEL length = sel_registerName("maxThreadgroupMemoryLength");
+	if (guest_scenario("zero-until-ready"))
+		((unsigned long (*)(id, SEL))class_getMethodImplementation(object_getClass(self), length))(self, length);
 	own->memory_length = (unsigned long)guest_facts()->max_threadgroup_memory;
 	return self;
 }

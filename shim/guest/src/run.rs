@@ -78,7 +78,8 @@ impl Run {
     /// Brings what the scenario needs preloaded.
     #[must_use]
     pub fn scenario(mut self, names: &str) -> Self {
-        if names.split(',').any(|name| name == "second-add-fails") {
+        let faulty = ["second-add-fails", "slow-add"];
+        if names.split(',').any(|name| faulty.contains(&name)) {
             self = self.preload(&built().library("objcfault"));
         }
         self.env("METALSHIM_GUEST_SCENARIO", names)

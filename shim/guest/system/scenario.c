@@ -13,7 +13,7 @@ static const char *const names[] = {
     "offsets",          "zero-until-ready", "other-metal-uuid", "other-driver-uuid", "other-device",
     "sibling",          "sibling-first",    "own-methods",     "own-init",           "chain",
     "wrapper",          "other-shim-base",  "other-shim-init", "other-shim-device",  "memory-moves",
-    "second-add-fails", "early-device",     "fresh-devices",
+    "second-add-fails", "slow-add",         "early-device",    "fresh-devices",
 };
 
 #define NAMES (sizeof names / sizeof names[0])

@@ -58,7 +58,8 @@ fn changes(scenario: &str, expected: &str) {
 
 const RAISED: &str = "device.families=1001,1002,1003,1004,1005,1006,1007,1008,1009,3001,3002,3003
     device.families_again=1001,1002,1003,1004,1005,1006,1007,1008,1009,3001,3002,3003
-    device.max_threadgroup_memory=65536 apple_family=1009 max_threadgroup_memory=65536";
+    device.max_threadgroup_memory=65536 apple_family=1009 max_threadgroup_memory=65536
+    device.family_image=libOtherShim.so device.memory_image=libOtherShim.so";
 const NO_ANSWERS: &str = "-apple_family -max_threadgroup_memory -kernel";
 
 #[test]
@@ -90,19 +91,19 @@ fn methods_missing() {
         "no-supports-family",
         &format!(
             "device.families=missing device.families_again=missing device.family_owner=none
-             device.family_types=none {NO_ANSWERS}"
+             device.family_types=none device.family_image=none {NO_ANSWERS}"
         ),
     );
     changes(
         "no-memory-length",
         &format!(
             "device.max_threadgroup_memory=missing device.memory_owner=none
-             device.memory_types=none {NO_ANSWERS}"
+             device.memory_types=none device.memory_image=none {NO_ANSWERS}"
         ),
     );
     changes(
         "no-init-families",
-        "device.init_owner=none device.init_types=none",
+        "device.init_owner=none device.init_types=none device.init_image=none",
     );
 }
 
@@ -150,7 +151,10 @@ fn siblings_wrappers_and_who_owns_the_methods() {
         "own-methods",
         "device.family_owner=AppleParavirtDevice device.memory_owner=AppleParavirtDevice",
     );
-    changes("own-init", "device.init_owner=AppleParavirtDevice");
+    changes(
+        "own-init",
+        "device.init_owner=AppleParavirtDevice device.init_image=libAppleParavirtGPU.so",
+    );
     changes(
         "chain",
         "device.chain=AppleParavirtDevice,GuestMiddleDevice,_MTLDevice,Object",
@@ -159,7 +163,7 @@ fn siblings_wrappers_and_who_owns_the_methods() {
         "wrapper",
         "device.class=MTLDebugDevice device.chain=MTLDebugDevice,Object
          device.family_owner=MTLDebugDevice device.memory_owner=MTLDebugDevice
-         device.init_owner=none device.init_types=none base.*",
+         device.init_owner=none device.init_types=none device.init_image=none base.*",
     );
     assert_eq!(described("wrapper")["base.class"], "AppleParavirtDevice");
     changes("memory-moves", "device.memory_owner=AppleParavirtDevice");
@@ -171,11 +175,14 @@ fn another_shim_was_there_first() {
     changes("other-shim-base", RAISED);
     let both = described("other-shim-base,sibling");
     assert_eq!(both["sibling.families"], both["device.families"]);
-    for scenario in ["other-shim-init", "other-shim-device"] {
+    for (scenario, init) in [
+        ("other-shim-init", "device.init_image=libOtherShim.so"),
+        ("other-shim-device", ""),
+    ] {
         changes(
             scenario,
             &format!(
-                "{RAISED} device.family_owner=AppleParavirtDevice
+                "{RAISED} {init} device.family_owner=AppleParavirtDevice
                  device.memory_owner=AppleParavirtDevice"
             ),
         );
@@ -240,5 +247,5 @@ fn the_table_in_the_readme_names_every_scenario() {
         assert!(readme.contains(&format!("`{name}`")), "{name}");
         count += 1;
     }
-    assert_eq!(count, 28);
+    assert_eq!(count, 29);
 }

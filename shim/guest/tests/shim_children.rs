@@ -285,6 +285,15 @@ fn a_ticket_that_the_program_gives_its_child_counts() {
         .output();
     assert_eq!(run.get("apple_family"), Some("1007"), "{run:?}");
     assert_eq!((inner.status().len(), outer.status().len()), (1, 0));
+    // Even where that makes no sense: it is passed on as it is.
+    let run = built()
+        .run("spawner")
+        .shim(&outer)
+        .args(["fork-execvp", "env"]);
+    let run = run.arg("METALSHIM_TICKET=theirs");
+    let run = run.arg(built().program("envprint")).output();
+    let line = "env.METALSHIM_TICKET=theirs";
+    assert!(run.stdout.lines().any(|l| l == line), "{run:?}");
 }
 
 #[test]
@@ -304,8 +313,9 @@ fn a_requirement_goes_where_the_ticket_goes() {
 /// 64 threads make devices and ask: whoever has a device has the raised answers, all the time.
 #[test]
 fn threads_that_make_devices_at_once_see_one_answer() {
-    for scenario in ["fresh-devices", ""] {
-        for _ in 0..5 {
+    // Slow: the others come while the first device is being decided on.
+    for scenario in ["fresh-devices,slow-add", "fresh-devices", ""] {
+        for _ in 0..3 {
             let ticket = ticket("none");
             let run = built().run("corners").scenario(scenario).shim(&ticket);
             let run = run.args(["threads", "64"]).output();

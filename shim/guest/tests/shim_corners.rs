@@ -33,6 +33,9 @@ fn judge(corner: &Corner, late: bool) -> Vec<String> {
     hold("silence", shimmed.stderr == stock.stderr);
     hold("the exit code", shimmed.code == stock.code);
     let pairs: Vec<_> = shimmed.pairs().collect();
+    // Once it is decided, the hook is out of the way again.
+    let init = "device.init_image";
+    hold("the hook is gone", shimmed.get(init) == stock.get(init));
     match answers {
         // Only the owner of a method may tell that something was tried.
         "stock" => {

@@ -92,23 +92,11 @@ impl Drop for File {
 }
 
 impl File {
-    /// Opens a path, never as descriptor 0, 1 or 2: where the program has those closed, they stay
-    /// closed. `path` must end with a zero byte.
+    /// Opens a path, which must end with a zero byte. Whatever descriptor it gets is free again
+    /// when this value goes: one of 0 to 2 that the program has closed is not kept either.
     pub(crate) fn open(path: &[u8], flags: c_int) -> Option<Self> {
-        let path = terminated(path)?;
-        let mut low: [Option<Self>; 3] = [None, None, None];
-        for slot in &mut low {
-            let file = Self::open_any(path, flags)?;
-            if file.0 > 2 {
-                return Some(file);
-            }
-            *slot = Some(file);
-        }
-        Self::open_any(path, flags).filter(|file| file.0 > 2)
-    }
-
-    fn open_any(path: *const c_char, flags: c_int) -> Option<Self> {
         const PRIVATE: c_int = 0o600;
+        let path = terminated(path)?;
         // SAFETY: `path` ends with a zero byte; the mode is read only where a file is made.
         let fd = unsafe { open(path, flags | platform::OPEN_ALWAYS, PRIVATE) };
         // Made only when there is one: a value that is not kept would be closed.
