@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{db, demo, disable, doctor, enable, run, status};
+use crate::commands::{completions, db, demo, disable, doctor, enable, man, run, status};
 
 const AFTER_HELP: &str = "\
 Start here:
@@ -61,6 +61,10 @@ pub enum Command {
     Doctor(doctor::Args),
     /// Look into the database of verified pairs
     Db(db::Args),
+    /// Print a completion script for a shell
+    Completions(completions::Args),
+    /// Print the manual page, or write all pages into a folder
+    Man(man::Args),
     /// See the overrides at work on a simulated guest
     Demo(demo::Args),
 }

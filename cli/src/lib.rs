@@ -63,7 +63,7 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
 }
 
 fn dispatch(command: &Command, context: &Context) -> Result<Outcome, Error> {
-    use crate::commands::{db, demo, disable, doctor, enable, run, status};
+    use crate::commands::{completions, db, demo, disable, doctor, enable, man, run, status};
     match command {
         Command::Run(args) => run::run(args, context),
         Command::Enable(args) => enable::run(args, context),
@@ -71,6 +71,8 @@ fn dispatch(command: &Command, context: &Context) -> Result<Outcome, Error> {
         Command::Status(args) => status::run(args, context),
         Command::Doctor(args) => doctor::run(args, context),
         Command::Db(args) => db::run(args, context),
+        Command::Completions(args) => completions::run(args, context),
+        Command::Man(args) => man::run(args, context),
         Command::Demo(args) => demo::run(args, context),
     }
 }

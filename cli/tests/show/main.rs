@@ -4,6 +4,7 @@
 mod db;
 mod demo;
 mod doctor;
+mod texts;
 
 use std::ffi::OsStr;
 use std::path::Path;
