@@ -55,7 +55,7 @@ impl State {
 pub(crate) enum Reason {
     /// The ticket's own form or content.
     Ticket(metalshim_ticket::Problem),
-    /// The path is longer than the shim takes, or empty.
+    /// The path is not absolute, or longer than the shim takes.
     TicketPath,
     /// No file there.
     TicketGone,

@@ -159,7 +159,10 @@ fn a_file_that_is_not_to_be_trusted() {
     refused(&fifo, "ticket-not-regular");
     refused(Path::new("/dev/null"), "ticket-not-regular");
     refused(&folder.path().join("gone"), "ticket-gone");
-    // No path, so no status file either.
+    // A path that would move with the program is none; without one there is no status file either.
+    let relative = Path::new("Cargo.toml");
+    assert_eq!(toy(relative, true).code, Some(78));
+    assert!(!Path::new("Cargo.toml.status").exists());
     let empty = Path::new("");
     assert_eq!(toy(empty, false).picked(), "1005/32768 cpu_fallback");
     let run = toy(empty, true);

@@ -32,7 +32,8 @@ fn begin(path: &[u8]) {
         status: Fixed::new(),
         required,
     };
-    let usable = !path.is_empty()
+    // A relative path would name another file once the program changes its folder.
+    let usable = path.starts_with(b"/")
         && session.path.push_all(&[path, b"\0"])
         && session.status.push_all(&[path, b".status\0"]);
     let own = environ::clean();
