@@ -226,7 +226,7 @@ fn exact(world: &World) -> impl Iterator<Item = &Pair> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2_000))]
+    #![proptest_config(ProptestConfig::with_cases(512))]
 
     /// Whatever the flags and the fleet say.
     #[test]
