@@ -5,6 +5,7 @@
 //! the order of their keys, and `VACUUM INTO` lays the pages out anew. The file's header
 //! holds SQLite's own version, so the bundled SQLite is pinned by Cargo.lock.
 
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::fs::File;
 use std::io::{self, Write as _};
@@ -14,7 +15,7 @@ use rusqlite::{Connection, Transaction, params};
 use serde::Serialize;
 
 use crate::records::{Records, Release};
-use crate::rows::PairBrief;
+use crate::rows::{self, Pair, Status};
 use crate::schema::{self, build_key};
 
 /// Why a database could not be built.
@@ -22,6 +23,8 @@ use crate::schema::{self, build_key};
 pub enum BuildError {
     /// Two records of one kind have the same id.
     Twice(String),
+    /// A pair's id is not `P` and at least four digits.
+    Id(String),
     /// SQLite could not.
     Sqlite(rusqlite::Error),
     /// A row could not be written as JSON.
@@ -34,6 +37,11 @@ impl fmt::Display for BuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Twice(id) => write!(f, "two records are called {id}: ids are given once"),
+            Self::Id(id) => write!(
+                f,
+                "\"{}\" is not the id of a pair: it looks like P0001",
+                id.escape_default()
+            ),
             Self::Sqlite(e) => write!(f, "SQLite could not build the database: {e}"),
             Self::Row(id, e) => write!(f, "record {id} cannot be written as JSON: {e}"),
             Self::Write(path, e) => write!(f, "cannot write {}: {e}", path.display()),
@@ -107,31 +115,60 @@ fn fill(sql: &Transaction<'_>, records: &Records, release: &Release) -> Result<(
     )?;
     let mut builds: Vec<_> = records.builds.build.iter().collect();
     builds.sort_by(|a, b| a.build.cmp(&b.build));
-    let mut insert = sql.prepare("INSERT INTO build VALUES (?1, ?2, ?3)")?;
+    let mut insert = sql.prepare("INSERT INTO build VALUES (?1, ?2)")?;
     for row in builds {
         let name = row.build.as_str();
-        let key = build_key(&row.build);
-        once(name, insert.execute(params![key, name, body(name, row)?]))?;
+        once(
+            name,
+            insert.execute(params![build_key(&row.build), body(name, row)?]),
+        )?;
     }
-    let mut pairs: Vec<_> = records.pairs.iter().map(|filed| &filed.record).collect();
-    pairs.sort_by(|a, b| a.id.cmp(&b.id));
-    let mut insert =
-        sql.prepare("INSERT INTO pair VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)")?;
+    fill_pairs(sql, records.pairs.iter().map(|filed| &filed.record))
+}
+
+/// Pairs in the order of their ids: details are numbered as they come.
+fn fill_pairs<'a>(
+    sql: &Transaction<'_>,
+    pairs: impl Iterator<Item = &'a Pair>,
+) -> Result<(), BuildError> {
+    let mut by_number = BTreeMap::new();
     for pair in pairs {
-        let brief = PairBrief::from(pair);
-        let row = params![
-            build_key(&brief.guest_build),
-            build_key(&brief.host_build),
-            brief.id,
-            brief.guest_build.as_str(),
-            brief.host_build.as_str(),
-            brief.status.as_str(),
-            brief.evidence_level,
-            brief.profile.apple_family_max,
-            brief.profile.max_threadgroup_memory,
-            body(&pair.id, pair)?,
-        ];
-        once(&pair.id, insert.execute(row))?;
+        let number =
+            schema::pair_number(&pair.id).ok_or_else(|| BuildError::Id(pair.id.clone()))?;
+        if by_number.insert(number, pair).is_some() {
+            return Err(BuildError::Twice(pair.id.clone()));
+        }
+    }
+    let mut details: HashMap<String, i64> = HashMap::new();
+    let mut nearest: BTreeMap<i64, (i64, i64)> = BTreeMap::new();
+    let mut insert_detail = sql.prepare("INSERT INTO detail VALUES (?1, ?2)")?;
+    let mut insert = sql.prepare("INSERT INTO pair VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)")?;
+    for (number, pair) in by_number {
+        let text = body(&pair.id, &rows::without_columns(pair))?;
+        let next = i64::try_from(details.len()).unwrap_or(i64::MAX);
+        let detail = *details.entry(text.clone()).or_insert(next);
+        if detail == next {
+            insert_detail.execute(params![detail, text])?;
+        }
+        let (guest, host) = (build_key(&pair.guest.build), build_key(&pair.host.build));
+        insert.execute(params![
+            guest,
+            host,
+            number,
+            schema::status_number(pair.status),
+            pair.evidence.level,
+            pair.profile.apple_family_max,
+            pair.profile.max_threadgroup_memory,
+            detail,
+        ])?;
+        if pair.status == Status::Verified && pair.evidence.level >= 1 {
+            let newest = nearest.entry(guest).or_insert((host, number));
+            *newest = (*newest).max((host, number));
+        }
+    }
+    let mut insert = sql.prepare("INSERT INTO nearest VALUES (?1, ?2, ?3)")?;
+    for (guest, (host, number)) in nearest {
+        insert.execute(params![guest, host, number])?;
     }
     Ok(())
 }

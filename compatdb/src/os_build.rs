@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 /// An exact macOS build number.
 ///
 /// Two digits (the Darwin major version: 23 is macOS 14, 24 is macOS 15, 25 is macOS 26),
-/// a capital letter, one to five digits, and for betas a small letter. Ordered by those
-/// four parts, which is the order of release within one branch.
+/// a capital letter, one to five digits without leading zeros, and for betas a small
+/// letter. Ordered by those four parts, which is the order of release within one branch.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct OsBuild(String);
@@ -42,6 +42,11 @@ impl OsBuild {
         self.parts().0
     }
 
+    /// The lowest of all, which no system has: a placeholder.
+    pub(crate) fn none() -> Self {
+        Self("00A0".to_owned())
+    }
+
     pub(crate) fn parts(&self) -> (u8, u8, u32, u8) {
         split(&self.0).unwrap_or_default()
     }
@@ -61,7 +66,9 @@ fn split(text: &str) -> Option<(u8, u8, u32, u8)> {
         && ones.is_ascii_digit()
         && letter.is_ascii_uppercase()
         && (1..=5).contains(&digits.len())
-        && digits.iter().all(u8::is_ascii_digit);
+        && digits.iter().all(u8::is_ascii_digit)
+        // One number, one text.
+        && (digits.len() == 1 || !digits.starts_with(b"0"));
     let number = std::str::from_utf8(digits).ok()?.parse().ok()?;
     well_formed.then(|| ((tens - b'0') * 10 + (ones - b'0'), letter, number, suffix))
 }
@@ -99,10 +106,7 @@ impl fmt::Display for OsBuild {
 
 impl Ord for OsBuild {
     fn cmp(&self, other: &Self) -> Ordering {
-        // Leading zeros would make two texts of one number: the text settles it.
-        self.parts()
-            .cmp(&other.parts())
-            .then_with(|| self.0.cmp(&other.0))
+        self.parts().cmp(&other.parts())
     }
 }
 
@@ -137,6 +141,7 @@ mod tests {
             "25f84",
             "25F84x9",
             "25F123456",
+            "25F084",
             "25F8 4",
             "25Fn",
             "26.5.2",

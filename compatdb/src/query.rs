@@ -5,8 +5,10 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::deny_list::{DenyList, Revocation};
-use crate::rows::{Build, Client, Deny, Fault, Lead, Pair, PairBrief, Status, StockReport};
-use crate::schema::build_key;
+use crate::rows::{
+    Build, Client, Deny, Fault, Lead, Pair, PairBrief, Status, StockReport, with_columns,
+};
+use crate::schema::{build_key, build_of, pair_id, pair_number, status_of};
 use crate::{Database, OsBuild};
 
 /// How many other pairs of a guest or a host a lookup names at most.
@@ -92,26 +94,35 @@ fn body<T: DeserializeOwned>(text: &str) -> Result<T> {
     serde_json::from_str(text).map_err(|e| QueryError(format!("a row cannot be read: {e}")))
 }
 
-const BRIEF: &str =
-    "id, guest_build, host_build, status, evidence_level, apple_family_max, max_threadgroup_memory";
+/// The columns of a pair that [`brief`] reads.
+const BRIEF: &str = "pair.id, guest_key, host_key, status, evidence_level, apple_family_max, max_threadgroup_memory";
+/// With its details, for [`whole`].
+const WHOLE: &str = "pair.id, guest_key, host_key, status, evidence_level, apple_family_max, max_threadgroup_memory, body FROM pair JOIN detail ON detail.key = pair.detail";
 
 fn brief(row: &Row<'_>) -> Result<PairBrief> {
     let build = |at: usize| -> Result<OsBuild> {
-        let text: String = row.get(at)?;
-        text.parse().map_err(|e| QueryError(format!("{e}")))
+        let key = row.get(at)?;
+        build_of(key).ok_or_else(|| QueryError(format!("{key} is not the key of a build")))
     };
+    let status: i64 = row.get(3)?;
     let profile = crate::Profile {
         apple_family_max: row.get(5)?,
         max_threadgroup_memory: row.get(6)?,
     };
     Ok(PairBrief {
-        id: row.get(0)?,
+        id: pair_id(row.get(0)?),
         guest_build: build(1)?,
         host_build: build(2)?,
-        status: row.get::<_, String>(3)?.parse().map_err(QueryError)?,
+        status: status_of(status).ok_or_else(|| QueryError(format!("{status} is not a status")))?,
         evidence_level: row.get(4)?,
         profile,
     })
+}
+
+fn whole(row: &Row<'_>) -> Result<Pair> {
+    let mut pair: Pair = body(row.get_ref(7)?.as_str().map_err(rusqlite::Error::from)?)?;
+    with_columns(&mut pair, brief(row)?);
+    Ok(pair)
 }
 
 impl Database {
@@ -134,6 +145,16 @@ impl Database {
             .query_row([id], |row| row.get(0))
             .optional()?;
         text.map(|t| body(&t)).transpose()
+    }
+
+    fn wholes(&self, sql: &str, params: impl rusqlite::Params) -> Result<Vec<Pair>> {
+        let mut query = self.sql.prepare_cached(sql)?;
+        let mut rows = query.query(params)?;
+        let mut all = Vec::new();
+        while let Some(row) = rows.next()? {
+            all.push(whole(row)?);
+        }
+        Ok(all)
     }
 
     fn briefs(&self, sql: &str, params: impl rusqlite::Params) -> Result<Vec<PairBrief>> {
@@ -202,22 +223,10 @@ impl Database {
     }
 
     fn exact(&self, guest: &OsBuild, host: &OsBuild) -> Result<Vec<Pair>> {
-        let mut query = self.sql.prepare_cached(&format!(
-            "SELECT {BRIEF}, body FROM pair WHERE guest_key = ?1 AND host_key = ?2 \
-             AND guest_build = ?3 AND host_build = ?4 ORDER BY id"
-        ))?;
-        let keys = params![
-            build_key(guest),
-            build_key(host),
-            guest.as_str(),
-            host.as_str()
-        ];
-        let mut rows = query.query(keys)?;
-        let mut pairs = Vec::new();
-        while let Some(row) = rows.next()? {
-            pairs.push(whole(row)?);
-        }
-        Ok(pairs)
+        self.wholes(
+            &format!("SELECT {WHOLE} WHERE guest_key = ?1 AND host_key = ?2 ORDER BY pair.id"),
+            params![build_key(guest), build_key(host)],
+        )
     }
 
     /// Pairs that share the build `of` under `by`, from `around` outwards under `other`.
@@ -257,12 +266,13 @@ impl Database {
         guest: &OsBuild,
         host: Option<&OsBuild>,
     ) -> Result<Option<PairBrief>> {
+        // Two on each side: one of them may be the very pair that was asked for.
         let center = build_key(guest);
         let half = |compare: &str, order: &str| {
             self.briefs(
                 &format!(
-                    "SELECT {BRIEF} FROM pair WHERE status = 'verified' AND guest_key {compare} ?1 \
-                     ORDER BY guest_key {order}, host_key DESC LIMIT {NEIGHBOURS}"
+                    "SELECT {BRIEF} FROM nearest JOIN pair USING (guest_key, host_key, id) \
+                     WHERE guest_key {compare} ?1 ORDER BY guest_key {order} LIMIT 2"
                 ),
                 params![center],
             )
@@ -280,17 +290,11 @@ impl Database {
     /// # Errors
     /// Damaged rows.
     pub fn pairs(&self, filter: &PairFilter) -> Result<Vec<Pair>> {
-        let mut query = self.sql.prepare_cached(&format!(
-            "SELECT {BRIEF}, body FROM pair ORDER BY guest_key DESC, host_key DESC, id DESC"
-        ))?;
-        let mut rows = query.query([])?;
-        let mut pairs = Vec::new();
-        while let Some(row) = rows.next()? {
-            let pair = whole(row)?;
-            if filter.takes(&pair) {
-                pairs.push(pair);
-            }
-        }
+        let mut pairs = self.wholes(
+            &format!("SELECT {WHOLE} ORDER BY guest_key DESC, host_key DESC, pair.id DESC"),
+            [],
+        )?;
+        pairs.retain(|pair| filter.takes(pair));
         Ok(pairs)
     }
 
@@ -299,7 +303,11 @@ impl Database {
     /// # Errors
     /// Damaged rows.
     pub fn pair(&self, id: &str) -> Result<Option<Pair>> {
-        self.row("SELECT body FROM pair WHERE id = ?1", id)
+        let Some(number) = pair_number(id) else {
+            return Ok(None);
+        };
+        let sql = format!("SELECT {WHOLE} WHERE pair.id = ?1");
+        Ok(self.wholes(&sql, [number])?.pop())
     }
 
     /// All ranges that deny, by id.
@@ -355,7 +363,7 @@ impl Database {
     /// # Errors
     /// Damaged rows.
     pub fn builds(&self) -> Result<Vec<Build>> {
-        self.rows("SELECT body FROM build ORDER BY key, build")
+        self.rows("SELECT body FROM build ORDER BY key")
     }
 
     /// One known build of macOS.
@@ -365,8 +373,8 @@ impl Database {
     pub fn build(&self, build: &OsBuild) -> Result<Option<Build>> {
         let text: Option<String> = self
             .sql
-            .prepare_cached("SELECT body FROM build WHERE key = ?1 AND build = ?2")?
-            .query_row(params![build_key(build), build.as_str()], |row| row.get(0))
+            .prepare_cached("SELECT body FROM build WHERE key = ?1")?
+            .query_row([build_key(build)], |row| row.get(0))
             .optional()?;
         text.map(|t| body(&t)).transpose()
     }
@@ -399,20 +407,6 @@ impl Database {
                 .map(|s| Shown::Stock(Box::new(s))),
             _ => None,
         })
-    }
-}
-
-/// A row's columns are what was looked up by, its body is what is used: they must agree.
-fn whole(row: &Row<'_>) -> Result<Pair> {
-    let pair: Pair = body(row.get_ref(7)?.as_str().map_err(rusqlite::Error::from)?)?;
-    let columns = brief(row)?;
-    if PairBrief::from(&pair) == columns {
-        Ok(pair)
-    } else {
-        Err(QueryError(format!(
-            "the row of {} disagrees with itself",
-            columns.id.escape_default()
-        )))
     }
 }
 

@@ -76,3 +76,29 @@ impl From<&Pair> for PairBrief {
         }
     }
 }
+
+/// A pair without what the table's columns hold, so that pairs that share the rest share it
+/// in the file, too.
+pub(crate) fn without_columns(pair: &Pair) -> Pair {
+    let mut rest = pair.clone();
+    let nothing = PairBrief {
+        id: String::new(),
+        guest_build: OsBuild::none(),
+        host_build: OsBuild::none(),
+        status: Status::Verified,
+        evidence_level: 0,
+        profile: Profile::CAUTIOUS,
+    };
+    with_columns(&mut rest, nothing);
+    rest
+}
+
+/// Puts back what [`without_columns`] took.
+pub(crate) fn with_columns(pair: &mut Pair, columns: PairBrief) {
+    pair.id = columns.id;
+    pair.guest.build = columns.guest_build;
+    pair.host.build = columns.host_build;
+    pair.status = columns.status;
+    pair.evidence.level = columns.evidence_level;
+    pair.profile = columns.profile;
+}

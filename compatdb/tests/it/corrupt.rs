@@ -104,7 +104,7 @@ fn a_schema_with_anything_else_in_it_is_refused() {
             "CREATE TRIGGER mm AFTER INSERT ON client BEGIN DELETE FROM pair; END",
             "mm",
         ),
-        ("DROP INDEX pair_verified", "stock"),
+        ("DROP INDEX pair_by_host", "stock"),
         ("ALTER TABLE deny ADD COLUMN extra TEXT", "deny"),
         ("DROP TABLE stock", "stock"),
     ] {
@@ -135,17 +135,20 @@ fn meta_must_be_there_and_readable() {
 }
 
 #[test]
-fn a_row_that_disagrees_with_its_own_columns_is_not_answered() {
-    let dir = tempfile::tempdir().unwrap();
-    let path = dir.path().join("db");
-    std::fs::write(&path, bytes(&sample())).unwrap();
-    Connection::open(&path)
-        .unwrap()
-        .execute_batch("UPDATE pair SET status = 'verified' WHERE id = 'P0002'")
-        .unwrap();
-    let db = Database::open(std::fs::read(&path).unwrap()).unwrap();
-    let error = db
-        .lookup(&build("25F84"), Some(&build("25G80")), None)
-        .unwrap_err();
-    assert!(error.to_string().contains("P0002"), "{error}");
+fn a_row_that_is_not_a_pair_is_not_answered() {
+    for (sql, says) in [
+        ("UPDATE pair SET status = 3", "3 is not a status"),
+        ("UPDATE pair SET max_threadgroup_memory = -1", "range"),
+        ("UPDATE detail SET body = '{'", "cannot be read"),
+    ] {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("db");
+        std::fs::write(&path, bytes(&sample())).unwrap();
+        Connection::open(&path).unwrap().execute_batch(sql).unwrap();
+        let db = Database::open(std::fs::read(&path).unwrap()).unwrap();
+        let error = db
+            .lookup(&build("25F84"), Some(&build("25G80")), None)
+            .unwrap_err();
+        assert!(error.to_string().contains(says), "{error}");
+    }
 }

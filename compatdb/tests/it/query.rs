@@ -38,17 +38,6 @@ fn a_lookup_names_the_pair_its_neighbours_and_the_nearest() {
     assert_eq!(lookup.nearest.unwrap().id, "P0001", "of the nearest guest");
 }
 
-/// Two texts of one number have one key; only the same text is the same build.
-#[test]
-fn a_build_with_a_leading_zero_is_another_build() {
-    let db = open(&sample());
-    let lookup = db
-        .lookup(&build("25F084"), Some(&build("25G76")), None)
-        .unwrap();
-    assert_eq!(lookup.pairs, []);
-    assert!(lookup.same_guest.is_empty(), "{lookup:?}");
-}
-
 #[test]
 fn neighbours_are_the_nearest_and_few() {
     let many: Vec<Pair> = (0..100)
