@@ -5,7 +5,7 @@
 
 use std::io::IsTerminal;
 
-use comfy_table::{ContentArrangement, presets};
+use comfy_table::{ColumnConstraint, ContentArrangement, Width, presets};
 
 /// Narrower than this, wrapping helps nobody: the terminal may wrap by itself.
 const NARROWEST: usize = 40;
@@ -18,6 +18,9 @@ pub fn stdout_width() -> Option<usize> {
     }
     terminal_size::terminal_size_of(stdout).map(|(width, _)| usize::from(width.0).max(NARROWEST))
 }
+
+/// Columns between two columns of a table.
+const GAP: u16 = 2;
 
 /// A table of text, its header in capitals.
 #[derive(Clone, Debug)]
@@ -46,6 +49,26 @@ impl Table {
         self.rows.is_empty()
     }
 
+    /// How narrow each column may become: its longest word (a build, a profile) stays whole,
+    /// as far as all columns can have that in `width`.
+    fn least(&self, width: u16) -> Vec<u16> {
+        let longest = |column: usize| {
+            let cells = self.rows.iter().chain([&self.headers]);
+            let words = cells.filter_map(|row| row.get(column));
+            let words = words.flat_map(|cell| cell.split(' '));
+            words.map(|w| w.chars().count()).max().unwrap_or(0)
+        };
+        let all: Vec<usize> = (0..self.headers.len()).map(longest).collect();
+        let bounded = |most: usize| {
+            let bounded = all.iter().map(move |&w| w.min(most));
+            bounded.map(|w| u16::try_from(w).unwrap_or(u16::MAX) + GAP)
+        };
+        let most = (1..=24)
+            .rev()
+            .find(|most| bounded(*most).map(u32::from).sum::<u32>() <= u32::from(width));
+        bounded(most.unwrap_or(1)).collect()
+    }
+
     /// The text, ending in a line break; fitted to `width` columns if there is one.
     pub fn render(&self, width: Option<usize>) -> String {
         let mut table = comfy_table::Table::new();
@@ -58,13 +81,16 @@ impl Table {
                 table
                     .set_content_arrangement(ContentArrangement::Dynamic)
                     .set_width(width);
+                for (column, least) in table.column_iter_mut().zip(self.least(width)) {
+                    column.set_constraint(ColumnConstraint::LowerBoundary(Width::Fixed(least)));
+                }
             }
             None => {
                 table.set_content_arrangement(ContentArrangement::Disabled);
             }
         }
         for column in table.column_iter_mut() {
-            column.set_padding((0, 2));
+            column.set_padding((0, GAP));
         }
         let mut text = String::new();
         for line in table.lines() {
@@ -138,6 +164,29 @@ mod tests {
             assert!(words.contains(&word), "{word} is missing in\n{text}");
         }
         assert!(text.lines().all(|line| line.chars().count() <= 40));
+    }
+
+    #[test]
+    fn builds_and_profiles_stay_whole_where_they_can() {
+        let mut table = Table::new(["id", "host", "profile", "by", "says"]);
+        let says = "a text that takes all the room that it can get and then some more of it";
+        table.row([
+            "P0001",
+            "26A5378n",
+            "1009/65536",
+            "metaspartan/lunchpail",
+            says,
+        ]);
+        for width in [50, 60, 80] {
+            let text = table.render(Some(width));
+            for whole in ["26A5378n", "1009/65536"] {
+                assert!(text.contains(whole), "{width}:\n{text}");
+            }
+            assert!(
+                text.lines().all(|line| line.chars().count() <= width),
+                "{width}:\n{text}"
+            );
+        }
     }
 
     #[test]
