@@ -117,6 +117,15 @@ pub(super) fn slices(bytes: &dyn Bytes, magic: Magic) -> Result<Vec<Slice>, Dama
                 "the fat header: a slice is of another architecture",
             ));
         }
+        // Which of two equal ones runs is nobody's to guess.
+        if slices
+            .iter()
+            .any(|other: &Slice| (other.cpu, other.subtype) == (cpu.0, subtype.id().0))
+        {
+            return Err(Damage::Bad(
+                "the fat header: two slices of one architecture",
+            ));
+        }
         slices.push(slice);
     }
     Ok(slices)

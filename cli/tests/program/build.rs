@@ -270,7 +270,7 @@ impl Elf {
         }
         // The whole file is loaded at 0x10000.
         let base = 0x10000_u64;
-        let interpreter = b"/lib/ld.so\0";
+        let interpreter = b"/lib/ld-linux.so.2\0";
         let strings_at = table + interpreter.len() as u64;
         let dynamic_at = (strings_at + strings.len() as u64).next_multiple_of(8);
         dynamic.push((5, base + strings_at));

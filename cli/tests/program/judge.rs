@@ -203,6 +203,9 @@ fn entitlements_that_only_look_granted() {
         }))
     };
     assert_eq!(codes(&hardened(list(&granted))), []);
+    // As found in a real program.
+    assert_eq!(codes(&hardened(list(&granted) + "\n</xml>")), []);
+    assert_eq!(codes(&hardened(list(&granted) + "\0")), []);
     let refused = [Code::Hardened, Code::LibraryValidation];
     for (what, body) in [
         ("in a comment", format!("<!-- {granted} -->")),
@@ -492,7 +495,18 @@ fn every_cut_is_an_error() {
 
 #[test]
 fn hostile_fat_headers() {
-    let file = fat(&[plain(), plain()], false);
+    let intel = MachO {
+        cpu: X86_64,
+        subtype: 3,
+        ..plain()
+    };
+    let twice = fat(&[plain(), plain()], false);
+    assert_eq!(
+        codes(&judged(&twice)),
+        [Code::Damaged],
+        "two of one architecture"
+    );
+    let file = fat(&[plain(), intel], false);
     let with = |at: usize, value: u32| {
         let mut file = file.clone();
         file[at..at + 4].copy_from_slice(&value.to_be_bytes());

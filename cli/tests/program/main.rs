@@ -1,6 +1,7 @@
 //! Can a program be injected: on files made by hand, on real ones, on this system's own.
 
 mod build;
+mod follow;
 mod judge;
 
 use compatdb::facts::Sip;
