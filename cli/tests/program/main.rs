@@ -3,6 +3,8 @@
 mod build;
 mod follow;
 mod judge;
+mod random;
+mod real;
 
 use compatdb::facts::Sip;
 use metalshim_cli::program::{self, Code, FileFacts, Judgement, System};
