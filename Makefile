@@ -20,9 +20,14 @@ demo: release shim guest
 
 ## make test    every test
 .PHONY: test
-test: guest shim
+test: guest shim program-fixtures
 	cargo $(TEST) --workspace --exclude metalshim-shim $(SIMULATE)
 	cargo test --quiet --doc --workspace --exclude metalshim-shim $(SIMULATE)
+
+# Real programs for the preflight's tests; those that cannot be had are skipped there.
+.PHONY: program-fixtures
+program-fixtures:
+	@.ci/fetch-program-fixtures
 
 ## make release the command, in target/release/metalshim
 .PHONY: release

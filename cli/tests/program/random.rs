@@ -7,7 +7,9 @@ use compatdb::facts::Sip;
 use metalshim_cli::program::{self, Bytes, Code, FileFacts, System, shebang};
 use proptest::prelude::*;
 
-use crate::build::{DYLD, Elf, LIBRARIES, MachO, OWN_MACHINE, Sig, X86_64, der, fat, plain, xml};
+use crate::build::{
+    DYLD, Elf, GLIBC, LIBRARIES, MachO, OWN_MACHINE, Sig, X86_64, der, fat, plain, xml,
+};
 use crate::{codes, judged};
 
 /// Bytes that count how many are read.
@@ -47,7 +49,7 @@ fn good_files() -> Vec<Vec<u8>> {
         fat(&[image, intel], true),
         Elf {
             kind: 3,
-            interpreter: true,
+            interpreter: GLIBC,
             pie: true,
             machine: OWN_MACHINE,
             libraries: vec!["libc.so.6"],
