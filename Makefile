@@ -59,6 +59,11 @@ check-macos:
 guest: need-objc
 	@$(MAKE) --no-print-directory -C shim/guest OUT=$(TARGET)/guest
 
+## make tsan    64 threads in front of the shim under ThreadSanitizer (needs a nightly Rust)
+.PHONY: tsan
+tsan: need-objc
+	@shim/guest/thread-sanitizer
+
 ## make lint    formatter, clippy with warnings denied, shell scripts, the records
 .PHONY: lint
 lint: need-c
