@@ -20,14 +20,9 @@ demo: release shim guest
 
 ## make test    every test
 .PHONY: test
-test: guest shim program-fixtures
+test: guest shim
 	cargo $(TEST) --workspace --exclude metalshim-shim $(SIMULATE)
 	cargo test --quiet --doc --workspace --exclude metalshim-shim $(SIMULATE)
-
-# Real programs for the preflight's tests; those that cannot be had are skipped there.
-.PHONY: program-fixtures
-program-fixtures:
-	@.ci/fetch-program-fixtures
 
 ## make release the command, in target/release/metalshim
 .PHONY: release
@@ -59,10 +54,10 @@ check-macos:
 guest: need-objc
 	@$(MAKE) --no-print-directory -C shim/guest OUT=$(TARGET)/guest
 
-## make tsan    64 threads in front of the shim under ThreadSanitizer (needs a nightly Rust)
-.PHONY: tsan
-tsan: need-objc
-	@shim/guest/thread-sanitizer
+## make bench   what starting through metalshim costs, against starting without, in one run
+.PHONY: bench
+bench: release shim guest
+	cargo bench --quiet --locked -p metalshim --bench start $(SIMULATE)
 
 ## make lint    formatter, clippy with warnings denied, shell scripts, the records
 .PHONY: lint

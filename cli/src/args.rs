@@ -35,14 +35,18 @@ pub struct Cli {
     pub command: Command,
 }
 
+/// The hidden command that makes a Metal device.
+#[cfg(all(target_os = "macos", not(feature = "simulate")))]
+pub const DEVICE_COMMAND: &str = "__device";
+
 /// What every command understands.
 #[derive(Debug, clap::Args)]
 pub struct Global {
     /// Print one JSON object instead of text
-    #[arg(long, global = true)]
+    #[arg(long, global = true, display_order = 100)]
     pub json: bool,
     /// One more policy file beside the machine's; it can only forbid
-    #[arg(long, global = true, value_name = "FILE")]
+    #[arg(long, global = true, value_name = "FILE", display_order = 100)]
     pub policy: Option<PathBuf>,
 }
 
@@ -67,4 +71,8 @@ pub enum Command {
     Man(man::Args),
     /// See the overrides at work on a simulated guest
     Demo(demo::Args),
+    /// The Metal device's stock answers, as JSON: what `enable` and `doctor` start as a child
+    #[cfg(all(target_os = "macos", not(feature = "simulate")))]
+    #[command(name = DEVICE_COMMAND, hide = true)]
+    Device,
 }

@@ -37,10 +37,6 @@ pub struct Config {
     pub profile: Option<Profile>,
     /// Which children are followed, like `--follow`, which beats it.
     pub follow: Option<String>,
-    /// Where updates of the database come from; `METALSHIM_REPOSITORY` beats it.
-    pub repository: Option<String>,
-    /// `false`: never look for updates by itself.
-    pub update_check: Option<bool>,
 }
 
 fn profile<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Profile>, D::Error> {
@@ -168,4 +164,64 @@ fn missing(error: &io::Error) -> bool {
         error.kind(),
         io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, Permissions};
+    use std::os::unix::fs::{PermissionsExt, chown};
+
+    use super::*;
+
+    fn policy_file(text: &str) -> tempfile::NamedTempFile {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        fs::write(file.path(), text).unwrap();
+        file
+    }
+
+    #[test]
+    fn no_policy_narrows_nothing() {
+        for path in ["/no/such/policy.toml", "/dev/null/policy.toml"] {
+            assert_eq!(machine_policy(Path::new(path)), Ok(Policy::default()));
+        }
+    }
+
+    #[test]
+    fn a_policy_that_others_can_write_is_an_error_of_the_fleet() {
+        let file = policy_file("forbid_unverified = true\n");
+        fs::set_permissions(file.path(), Permissions::from_mode(0o666)).unwrap();
+        let error = machine_policy(file.path()).unwrap_err();
+        assert_eq!(error.who, Who::Fleet);
+        assert!(
+            error.says.contains(&*file.path().to_string_lossy()),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_policy_of_another_user_is_an_error_and_roots_is_read() {
+        let file = policy_file("forbid_unverified = true\n");
+        fs::set_permissions(file.path(), Permissions::from_mode(0o644)).unwrap();
+        if file.path().metadata().unwrap().uid() != 0 {
+            // Not run as root: the file is another user's as it is.
+            assert!(machine_policy(file.path()).is_err());
+            return;
+        }
+        assert!(machine_policy(file.path()).unwrap().forbid_unverified);
+        chown(file.path(), Some(1), None).unwrap();
+        let error = machine_policy(file.path()).unwrap_err();
+        assert!(
+            error.says.contains("owned by user 1, not by root"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn both_policies_together_forbid_what_either_does() {
+        let file = policy_file("max_profile = \"1007/32768\"\n");
+        assert_eq!(
+            policy(Some(file.path())).unwrap().max_profile,
+            Some(Profile::CAUTIOUS)
+        );
+    }
 }

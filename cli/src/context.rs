@@ -1,6 +1,7 @@
 //! What every command needs: the printer, the variables, the policy, and, read when asked
 //! for, the facts, the state folder and the database.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use compatdb::{OsBuild, Policy, Profile};
@@ -30,6 +31,8 @@ pub struct Context {
     pub printer: Printer,
     /// The environment, read once.
     pub variables: Variables,
+    /// The command line, with the program's own name first.
+    pub arguments: Vec<OsString>,
     /// `--policy FILE`: one more policy, which can only subtract.
     pub extra_policy: Option<PathBuf>,
 }

@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use compatdb::facts::PARAVIRTUAL_CLASS;
-use compatdb::records::Pair;
+use compatdb::records::{Client, Pair};
 use compatdb::verdict::{Case, Evidence, Request, Target};
 use compatdb::{ClientMatch, Lookup, OsBuild, Policy, Profile, Program, Told, Verdict};
 use metalshim_ticket::{SHIM_ABI, Ticket};
@@ -15,6 +15,7 @@ use crate::context::Context;
 use crate::database::{self, Loaded, Origin};
 use crate::error::Error;
 use crate::facts::Machine;
+use crate::program::Launcher;
 use crate::state::StateFolder;
 use crate::unverified;
 
@@ -148,6 +149,23 @@ impl Known {
             clients: request.clients,
             grant,
         })
+    }
+}
+
+impl Known {
+    /// What the database's rows say of programs that start others to do their Metal work.
+    pub fn launchers(&self) -> Vec<Launcher> {
+        let loaded = self.database.as_ref().ok();
+        let clients = loaded.and_then(|l| l.database.clients().ok());
+        let launcher = |c: Client| Launcher {
+            names: c.recognise.executables,
+            formula: c.recognise.formulae.into_iter().next(),
+            server: None,
+            children: c.children,
+        };
+        let mut starts_others = clients.unwrap_or_default();
+        starts_others.retain(|c| !c.children.is_empty());
+        starts_others.into_iter().map(launcher).collect()
     }
 }
 

@@ -89,14 +89,6 @@ impl Start {
         self.failed(&error)
     }
 
-    /// Starts the program as a child with our streams.
-    ///
-    /// # Errors
-    /// It cannot be started.
-    pub fn spawn(&self) -> Result<std::process::Child, Error> {
-        self.command().spawn().map_err(|e| self.failed(&e))
-    }
-
     fn failed(&self, error: &io::Error) -> Error {
         let says = format!(
             "{} could not be started: {}",

@@ -51,6 +51,7 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
     let context = Context {
         printer: Printer::new(cli.global.json, quiet, &variables),
         variables,
+        arguments,
         extra_policy: cli.global.policy,
     };
     match dispatch(&cli.command, &context) {
@@ -74,6 +75,14 @@ fn dispatch(command: &Command, context: &Context) -> Result<Outcome, Error> {
         Command::Completions(args) => completions::run(args, context),
         Command::Man(args) => man::run(args, context),
         Command::Demo(args) => demo::run(args, context),
+        #[cfg(all(target_os = "macos", not(feature = "simulate")))]
+        Command::Device => {
+            let device = crate::facts::mac_device::device()?;
+            let json = serde_json::to_string(&device)
+                .map_err(|e| Error::project(format!("could not write the device as JSON: {e}")))?;
+            context.printer.out(&format!("{json}\n"))?;
+            Ok(Outcome::Yes)
+        }
     }
 }
 

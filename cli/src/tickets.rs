@@ -149,6 +149,12 @@ pub fn sweep(state: &StateFolder, boot_session: &str) {
     }
 }
 
+/// The ticket of the process `pid`, if it has one; of several, the newest.
+pub fn of(state: &StateFolder, pid: u32) -> Option<PathBuf> {
+    let own = entries(state).into_iter().filter(|e| e.pid == pid);
+    own.max_by_key(|e| e.start).map(|e| e.path)
+}
+
 /// Removes all of them, also those in use: what runs keeps what it has.
 pub fn remove_all(state: &StateFolder) {
     for entry in entries(state) {

@@ -75,11 +75,11 @@ pub const ALL: &[Variable] = &[
     },
     Variable {
         name: REPOSITORY,
-        says: "where updates of the database come from",
+        says: "where updates of the database come from (this version has none)",
     },
     Variable {
         name: NO_UPDATE_CHECK,
-        says: "set to anything: no check for updates by itself; NO_UPDATE_NOTIFIER and CI do the same",
+        says: "set to anything: no check for updates by itself (this version has none)",
     },
     Variable {
         name: NO_UPDATE_NOTIFIER,
@@ -139,10 +139,6 @@ pub struct Variables {
     pub host_build: Option<String>,
     /// [`STATE_DIR`]
     pub state_dir: Option<PathBuf>,
-    /// [`REPOSITORY`]
-    pub repository: Option<String>,
-    /// [`NO_UPDATE_CHECK`], [`NO_UPDATE_NOTIFIER`] or [`CI`]
-    pub no_update_check: bool,
     /// [`DISABLE`] is `1`
     pub disable: bool,
     /// [`NO_COLOR`], or a terminal without colour
@@ -179,8 +175,6 @@ impl Variables {
             facts: value(FACTS).map(PathBuf::from),
             host_build: text(HOST_BUILD),
             state_dir: value(STATE_DIR).map(PathBuf::from),
-            repository: text(REPOSITORY),
-            no_update_check: set(NO_UPDATE_CHECK) || set(NO_UPDATE_NOTIFIER) || set(CI),
             disable: value(DISABLE).is_some_and(|v| v == "1"),
             no_color: set(NO_COLOR) || value(TERM).is_some_and(|v| v == "dumb"),
             home: absolute(HOME),

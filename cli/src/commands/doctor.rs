@@ -30,7 +30,7 @@ use crate::decide::{Asked, Known, Question};
 use crate::error::{Error, Outcome};
 use crate::state::StateFolder;
 use crate::table::stdout_width;
-use crate::{find, install as parts, program as preflight, tickets};
+use crate::{facts, find, install as parts, program as preflight, tickets};
 
 /// What a problem of the whole machine affects.
 const STOCK: &str = "every program: all run stock";
@@ -199,12 +199,14 @@ pub fn run(args: &Args, context: &Context) -> Result<Outcome, Error> {
 }
 
 fn gather(args: &Args, context: &Context) -> Result<Seen, Error> {
-    let known = Known::gather(context, args.host_build.as_ref())?;
+    let missing = found_out(context, args)?;
+    let mut known = Known::gather(context, args.host_build.as_ref())?;
+    known.machine.warnings.extend(missing);
     let settings = context.settings()?;
     let program = match &args.program {
         Some(name) => {
             let path = find::program(name, context.variables.path.as_deref())?;
-            let launchers = Vec::new();
+            let launchers = known.launchers();
             let here = preflight::Context::here(known.machine.facts.guest.sip, &launchers);
             Some(Program {
                 named: name.to_string_lossy().into_owned(),
@@ -251,6 +253,17 @@ fn gather(args: &Args, context: &Context) -> Result<Seen, Error> {
         decision,
         known,
     })
+}
+
+/// Looks into the host's share and at the Metal device, as only commands that may take long
+/// do, and keeps what is found, where it can be kept. What could not be found out is returned.
+fn found_out(context: &Context, args: &Args) -> Result<Vec<String>, Error> {
+    let machine = context.machine(args.host_build.as_ref())?;
+    let state = context.state();
+    // A state folder that cannot be used is a finding of its own.
+    Ok(state
+        .and_then(|state| facts::find_out(&state, &machine))
+        .unwrap_or_default())
 }
 
 fn target(looked: &preflight::Preflight) -> Target {

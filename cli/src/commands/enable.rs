@@ -6,7 +6,6 @@
 //! those. `run` needs no `enable`.
 
 use std::ffi::OsString;
-use std::path::Path;
 
 use compatdb::{OsBuild, Profile, Verdict};
 use jiff::Timestamp;
@@ -16,12 +15,11 @@ use crate::context::Context;
 use crate::decide::{Known, Question};
 use crate::error::{Error, Outcome};
 use crate::facts::host::StoredHost;
-use crate::facts::share::{self, Looked};
-use crate::install;
 use crate::printer::{Report, Style};
 use crate::refusal;
 use crate::unverified::{self, By};
 use crate::wish::{self, Wish};
+use crate::{facts, install};
 
 /// Checks this machine, and records that metalshim is wanted here, for what starts by itself.
 /// `metalshim run` works without it.
@@ -64,13 +62,8 @@ pub fn run(args: &Args, context: &Context) -> Result<Outcome, Error> {
     no_programs(&args.programs)?;
     let state = context.state()?;
     state.ensure()?;
-    let mut warnings = Vec::new();
     let before = context.machine(args.host_build.as_ref())?;
-    let boot_session = &before.facts.guest.boot_session;
-    let shares = Path::new(share::SHARES);
-    if let Looked::Unusable(says) = share::copy(shares, &state, boot_session, before.now)? {
-        warnings.push(format!("the host's attestation cannot be used: {says}"));
-    }
+    let mut warnings = facts::find_out(&state, &before)?;
     let known = Known::gather(context, args.host_build.as_ref())?;
     let decision = known.decide(Question {
         profile: args.profile.or(context.config()?.profile),

@@ -76,6 +76,9 @@ pub fn run(args: &Args, context: &Context) -> Result<Outcome, Error> {
     if context.variables.disable {
         return disabled(args, context, program);
     }
+    if args.explain {
+        return explain::run(args, context);
+    }
     let plan = Plan::make(args, context, &program);
     if args.dry_run {
         return dry_run::report(args, context, &program, plan);
@@ -87,7 +90,6 @@ pub fn run(args: &Args, context: &Context) -> Result<Outcome, Error> {
         plan => plan?,
     };
     match plan {
-        Plan::Shimmed(shimmed) if args.explain => explain::run(context, &shimmed),
         Plan::Shimmed(shimmed) => Err(shimmed.start.exec()),
         Plan::Refused(refused) if args.or_stock => {
             let refusal = refused.refusal;

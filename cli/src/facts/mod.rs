@@ -6,15 +6,20 @@
 //! found out on this boot. Only the host's build has more than one source: see [`host`].
 
 pub mod host;
+#[cfg(all(target_os = "macos", not(feature = "simulate")))]
+mod mac;
+#[cfg(all(target_os = "macos", not(feature = "simulate")))]
+pub(crate) mod mac_device;
 pub mod share;
 #[cfg(any(feature = "simulate", not(target_os = "macos")))]
 mod simulate;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use compatdb::Facts;
 use jiff::Timestamp;
 
+use self::share::Looked;
 use crate::error::Error;
 use crate::state::StateFolder;
 use crate::variables::Variables;
@@ -63,4 +68,29 @@ pub fn load(
 #[cfg(any(feature = "simulate", not(target_os = "macos")))]
 fn read(variables: &Variables, _: Option<&StateFolder>) -> Result<Machine, Error> {
     simulate::read(variables.facts.as_deref())
+}
+
+#[cfg(all(target_os = "macos", not(feature = "simulate")))]
+fn read(_: &Variables, state: Option<&StateFolder>) -> Result<Machine, Error> {
+    mac::read(state)
+}
+
+/// Finds out what takes longer, and keeps it in the state folder: the host's attestation in
+/// the share, and the Metal device's stock answers. For commands that may take seconds. What
+/// could not be found out is returned, a sentence each.
+///
+/// # Errors
+/// The state folder cannot be written.
+pub fn find_out(state: &StateFolder, machine: &Machine) -> Result<Vec<String>, Error> {
+    let mut missing = Vec::new();
+    let boot_session = &machine.facts.guest.boot_session;
+    let shares = Path::new(share::SHARES);
+    if let Looked::Unusable(says) = share::copy(shares, state, boot_session, machine.now)? {
+        missing.push(format!("the host's attestation cannot be used: {says}"));
+    }
+    #[cfg(all(target_os = "macos", not(feature = "simulate")))]
+    if let Err(error) = mac::probe(state, machine) {
+        missing.push(error.says);
+    }
+    Ok(missing)
 }

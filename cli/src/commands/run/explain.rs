@@ -1,56 +1,66 @@
-//! `run --explain`: starts the program as a child, and tells at the end what the shim decided
-//! in it and in the children that were followed.
+//! `run --explain`: starts the same `run` as a child, which becomes the program, and tells at
+//! the end what the shim decided in it and in the children that were followed.
 //!
-//! **Contract.** Signals that are sent to us are sent on to the program. Those that a
-//! terminal sends go to the program by themselves, as it is in our process group: sending
-//! them on as well would make two of one. A program that a signal ended gives 128 and the
-//! signal's number, as in a shell.
+//! **Contract.** The program starts exactly as without `--explain`: a ticket carries the id
+//! of the process that becomes the program, so that cannot be this one. Signals that are sent
+//! to us are sent on to the program. Those that a terminal sends go to it by themselves, as it
+//! is in our process group: sending them on as well would make two of one. A program that a
+//! signal ended gives 128 and the signal's number, as in a shell.
 
 use std::os::unix::process::ExitStatusExt;
-use std::process::Child;
+use std::path::Path;
+use std::process::{Child, Command};
 
-use rustix::process::{Pid, Signal, getpgrp, kill_process};
+use metalshim_ticket::Ticket;
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, getpgrp, kill_process, waitid};
 use rustix::termios::tcgetpgrp;
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH};
 use signal_hook::iterator::Signals;
 
-use super::plan::Shimmed;
+use super::Args;
 use crate::context::Context;
 use crate::error::{Error, Outcome, plain};
 use crate::printer::Style;
 use crate::tickets::{self, Reported};
 
 /// Starts it, waits for its end, and tells.
-pub(super) fn run(context: &Context, plan: &Shimmed) -> Result<Outcome, Error> {
-    let printer = &context.printer;
-    let allow = &plan.allow;
-    let record = allow.record.as_deref().unwrap_or("no record, unverified");
-    printer.note(&format!("told {} ({record})", allow.profile));
-    let machine = &plan.known.machine;
-    for warning in machine.warnings.iter().chain(&allow.warnings) {
-        printer.note(&format!("warning: {warning}"));
-    }
+pub(super) fn run(args: &Args, context: &Context) -> Result<Outcome, Error> {
+    let state = context.state()?;
     // Before the child is there, so that no signal is lost in between.
     let all = [
         SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH,
     ];
     let signals = Signals::new(all)
         .map_err(|e| Error::machine(format!("could not listen to signals: {}", plain(&e))))?;
-    let mut child = plan.start.spawn()?;
+    let mut child = same_without_explain(args, context)?;
     let pid = child.id();
     forward(signals, &child);
-    let status = child
-        .wait()
-        .map_err(|e| Error::machine(format!("could not wait for process {pid}: {}", plain(&e))))?;
-    let reported = tickets::reported(&plan.ticket);
-    for line in text(pid, &reported, printer.err_style()) {
-        printer.note(&line);
+    let failed = |why: String| Error::machine(format!("could not wait for process {pid}: {why}"));
+    // Its id is not given to others, and so its ticket is not swept, before it is waited for.
+    if let Some(id) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
+        let ended = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+        rustix::io::retry_on_intr(|| waitid(WaitId::Pid(id), ended))
+            .map_err(|e| failed(plain(&e.into())))?;
     }
-    tickets::remove(&plan.ticket);
+    if let Some(ticket) = tickets::of(&state, pid) {
+        tell(context, &ticket, pid);
+        tickets::remove(&ticket);
+    }
+    let status = child.wait().map_err(|e| failed(plain(&e)))?;
     let code = status.code().or(status.signal().map(|s| 128 + s));
-    Ok(Outcome::Code(
-        code.and_then(|c| u8::try_from(c).ok()).unwrap_or(125),
-    ))
+    let code = code.and_then(|c| u8::try_from(c).ok());
+    Ok(Outcome::Code(code.unwrap_or(125)))
+}
+
+/// This command line again, but for `--explain`, which can only be before the program.
+fn same_without_explain(args: &Args, context: &Context) -> Result<Child, Error> {
+    let all = &context.arguments;
+    let ours = all.len().saturating_sub(args.program.len());
+    let (ours, program) = all.split_at(ours);
+    let ours = ours.iter().skip(1).filter(|a| *a != "--explain");
+    let own = std::env::current_exe();
+    own.and_then(|own| Command::new(own).args(ours).args(program).spawn())
+        .map_err(|e| Error::machine(format!("could not start metalshim again: {}", plain(&e))))
 }
 
 fn forward(mut signals: Signals, child: &Child) {
@@ -72,6 +82,20 @@ fn forward(mut signals: Signals, child: &Child) {
 fn in_the_foreground() -> bool {
     let terminal = std::fs::File::open("/dev/tty");
     terminal.is_ok_and(|tty| tcgetpgrp(tty).is_ok_and(|group| group == getpgrp()))
+}
+
+fn tell(context: &Context, path: &Path, pid: u32) {
+    let printer = &context.printer;
+    let content = std::fs::read(path).unwrap_or_default();
+    if let Ok(ticket) = Ticket::parse(&content) {
+        printer.note(&format!(
+            "the ticket said {}/{} ({})",
+            ticket.apple_family_max, ticket.max_threadgroup_memory, ticket.record
+        ));
+    }
+    for line in text(pid, &tickets::reported(path), printer.err_style()) {
+        printer.note(&line);
+    }
 }
 
 fn text(main: u32, reported: &[Reported], style: Style) -> Vec<String> {

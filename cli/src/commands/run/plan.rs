@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use compatdb::Verdict;
-use compatdb::verdict::{Allow, Refusal, Target};
+use compatdb::verdict::{Refusal, Target};
 
 use super::Args;
 use crate::context::Context;
@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::launch::{self, Start};
 use crate::unverified::{self, By};
 use crate::variables::Variables;
-use crate::{find, install, tickets};
+use crate::{find, install, program, tickets};
 
 /// The program as it was typed and found.
 #[derive(Clone, Debug)]
@@ -36,7 +36,6 @@ pub(super) enum Plan {
 pub(super) struct Shimmed {
     pub(super) known: Known,
     pub(super) decision: Decision,
-    pub(super) allow: Allow,
     pub(super) start: Start,
     pub(super) ticket: PathBuf,
     pub(super) ticket_text: String,
@@ -67,16 +66,20 @@ impl Plan {
     pub(super) fn make(args: &Args, context: &Context, asked: &Program) -> Result<Self, Error> {
         let settings = context.settings()?;
         let known = Known::gather(context, args.host_build.as_ref())?;
-        let resolved = resolved(&asked.path);
+        let launchers = known.launchers();
+        let here = program::Context::here(known.machine.facts.guest.sip, &launchers);
+        let looked = program::preflight(&asked.path, &asked.arguments, &here);
+        let runs = looked.runs.as_ref().map(|runs| runs.program.clone());
+        let resolved = runs.unwrap_or_else(|| resolved(&asked.path));
         let question = Question {
             profile: args.profile.or(settings.profile),
             allow_unverified: args.allow_unverified.as_ref(),
             program: Some(Asked {
                 name: base_name(&asked.path),
                 path: &resolved,
-                libraries: Vec::new(),
+                libraries: looked.libraries.clone(),
                 client: args.client.as_ref(),
-                target: Target::Injectable,
+                target: target(&looked),
             }),
         };
         let decision = known.decide(question)?;
@@ -104,17 +107,46 @@ impl Plan {
             tickets::write(&state, ticket)
         })?;
         let inserted = context.variables.insert_libraries.as_deref();
-        let mut start = asked.clone().untouched();
+        let mut start = asked.directly(&looked);
         let shimmed = launch::with_shim(&shim, &ticket, inserted, args.require);
         start.variables.extend(shimmed);
         Ok(Self::Shimmed(Box::new(Shimmed {
             known,
             decision,
-            allow,
             start,
             ticket,
             ticket_text,
         })))
+    }
+}
+
+impl Program {
+    /// A script is started by its interpreter, as the variables do not come through its first
+    /// line everywhere; anything else as it was typed.
+    fn directly(&self, looked: &program::Preflight) -> Start {
+        let direct = looked.runs.as_ref().and_then(|runs| runs.start.clone());
+        match direct {
+            None => self.clone().untouched(),
+            Some(direct) => Start {
+                path: direct.program,
+                name: direct.arg0,
+                arguments: direct.args,
+                clear: direct.clear,
+                unset: direct.unset,
+                variables: direct.set,
+            },
+        }
+    }
+}
+
+fn target(looked: &program::Preflight) -> Target {
+    if looked.injectable {
+        return Target::Injectable;
+    }
+    Target::NotInjectable {
+        code: looked.code.as_str().to_owned(),
+        says: looked.says.clone(),
+        remedies: looked.remedies.clone(),
     }
 }
 
