@@ -20,9 +20,14 @@ demo: release shim guest
 
 ## make test    every test
 .PHONY: test
-test: guest shim
+test: guest shim program-fixtures
 	cargo $(TEST) --workspace --exclude metalshim-shim $(SIMULATE)
 	cargo test --quiet --doc --workspace --exclude metalshim-shim $(SIMULATE)
+
+# Real programs for the preflight's tests; those that cannot be had are skipped there.
+.PHONY: program-fixtures
+program-fixtures:
+	@.ci/fetch-program-fixtures
 
 ## make release the command, in target/release/metalshim
 .PHONY: release
@@ -58,6 +63,11 @@ guest: need-objc
 .PHONY: bench
 bench: release shim guest
 	cargo bench --quiet --locked -p metalshim --bench start $(SIMULATE)
+
+## make tsan    64 threads in front of the shim under ThreadSanitizer (needs a nightly Rust)
+.PHONY: tsan
+tsan: need-objc
+	@shim/guest/thread-sanitizer
 
 ## make lint    formatter, clippy with warnings denied, shell scripts, the records
 .PHONY: lint

@@ -1,25 +1,38 @@
 //! What the user can do about each cause. Never anything that weakens System Integrity
 //! Protection or signs somebody's program anew.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use compatdb::records::Client;
 use compatdb::verdict::Remedy;
 
 use super::code::Code;
 
-/// What is known of a program that is not, or not alone, the one that asks Metal. Comes from
-/// the client rows of the database.
+/// What the database's client rows say of a program that may not be the one to start: another
+/// build of it, the process that does the work.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Launcher {
     /// Base names of its executables, like `ollama`.
     pub names: Vec<String>,
     /// The Homebrew formula of it, if there is one.
     pub formula: Option<String>,
-    /// The first argument that starts the process that does the work (`serve`), where the
-    /// other ones only talk to it.
-    pub server: Option<String>,
-    /// Names of the children that do its Metal work, if any do.
-    pub children: Vec<String>,
+    /// Which of its processes to start and how, in a sentence or two. Only for programs that
+    /// have others do their Metal work.
+    pub advice: Option<String>,
+}
+
+impl From<&Client> for Launcher {
+    fn from(client: &Client) -> Self {
+        Self {
+            names: client.recognise.executables.clone(),
+            formula: client.recognise.formulae.first().cloned(),
+            advice: client
+                .advice
+                .clone()
+                .filter(|_| !client.children.is_empty()),
+        }
+    }
 }
 
 /// The row about a program, by its name or by the name of the app it lies in.
@@ -171,6 +184,7 @@ pub(super) fn remedies(code: Code, situation: &Situation<'_>) -> Vec<Remedy> {
             other_build(situation, &mut all);
             all.push(do_this("Any build with a plain arm64 slice will do."));
         }
+        Code::OtherCLibrary => all.push(do_this("Use a build of it for glibc.")),
         Code::RestrictSegment
         | Code::RestrictFlag
         | Code::Hardened
@@ -206,22 +220,21 @@ fn other_build(situation: &Situation<'_>, all: &mut Vec<Remedy>) {
     ));
 }
 
-/// What to know about a launcher that can be injected but may not be the right process.
+/// What to know about a launcher that can be injected but may not be the right process. None
+/// where the advice is to do what is being done.
 pub(super) fn launcher_note(
     launcher: &Launcher,
     program: &Path,
-    first: Option<&str>,
+    args: &[OsString],
 ) -> Option<Remedy> {
-    let server = launcher.server.as_ref()?;
-    if first == Some(server) {
-        return None;
-    }
-    let name = program.file_name()?.to_string_lossy().into_owned();
-    Some(with(
-        format!(
-            "Only `{name} {server}` does the Metal work; the other commands talk to it. Start \
-             the server under metalshim (end the running one first)."
-        ),
-        format!("metalshim run -- {} {server}", quoted(program)),
-    ))
+    let advice = launcher.advice.as_ref()?;
+    let name = program.file_name()?.to_string_lossy();
+    let started = args
+        .first()
+        .map(|first| format!("run -- {name} {}", first.to_string_lossy()));
+    let meant = |started: &String| {
+        let after = advice.split_once(started.as_str()).map(|(_, after)| after);
+        after.is_some_and(|after| !after.starts_with(|c: char| c.is_alphanumeric() || c == '-'))
+    };
+    (!started.as_ref().is_some_and(meant)).then(|| do_this(advice))
 }

@@ -80,6 +80,8 @@ codes! {
     LibraryValidation = "library-validation",
     /// Without a dynamic linker, which is what reads the variables.
     Static = "static",
+    /// Linked, on Linux, against another C library than the one that the library needs.
+    OtherCLibrary = "other-c-library",
     /// Downloaded, and not yet approved: macOS asks before it starts it, or refuses.
     Quarantined = "quarantined",
     /// Nobody may execute it.

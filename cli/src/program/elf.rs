@@ -16,8 +16,10 @@ const MAX_LIBRARIES: usize = 4096;
 /// What kind of ELF file it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// A program that names a dynamic linker.
+    /// A program that names glibc's dynamic linker.
     Dynamic,
+    /// A program that names another one.
+    OtherLinker,
     /// A program without one: nothing reads the variables.
     Static,
     /// A library, an object, a core.
@@ -52,6 +54,7 @@ pub(super) fn magic(start: &[u8]) -> bool {
 pub(super) fn read(bytes: &dyn Bytes) -> Result<Option<Elf>, Damage> {
     const HEADER: &str = "the ELF header";
     const DYNAMIC: &str = "the dynamic section";
+    const LINKER: &str = "the name of the dynamic linker";
     let ident = take(bytes, 0, 16, 16, HEADER)?;
     if ident[4] != 2 || ident[5] != 1 {
         return Ok(None);
@@ -86,13 +89,15 @@ pub(super) fn read(bytes: &dyn Bytes) -> Result<Option<Elf>, Damage> {
     for part in raw.chunks_exact(entry) {
         segments.push(*one::<ProgramHeader64<LE>>(part, "the program headers")?);
     }
-    let mut interpreter = false;
+    let mut interpreter = None;
     let mut dynamic = Vec::new();
     for segment in &segments {
         let (at, length) = (segment.p_offset.get(LE), segment.p_filesz.get(LE));
         within(at, length, bytes.size(), "a segment")?;
         match segment.p_type.get(LE) {
-            elf::PT_INTERP => interpreter = true,
+            elf::PT_INTERP => {
+                interpreter = Some(text(bytes, at, at.saturating_add(length), 4096, LINKER)?);
+            }
             elf::PT_DYNAMIC => dynamic = take(bytes, at, length, MAX_DYNAMIC, DYNAMIC)?,
             _ => {}
         }
@@ -109,8 +114,16 @@ pub(super) fn read(bytes: &dyn Bytes) -> Result<Option<Elf>, Damage> {
     let pie = entries
         .iter()
         .any(|(tag, value)| *tag == elf::DT_FLAGS_1 && value & elf::DF_1_PIE.0 != 0);
+    // The library needs glibc, whose linkers have this name everywhere.
+    let glibc = |linker: &String| {
+        linker
+            .rsplit('/')
+            .next()
+            .is_some_and(|it| it.starts_with("ld-linux"))
+    };
     let kind = match header.e_type.get(LE) {
-        elf::ET_EXEC | elf::ET_DYN if interpreter => Kind::Dynamic,
+        elf::ET_EXEC | elf::ET_DYN if interpreter.as_ref().is_some_and(glibc) => Kind::Dynamic,
+        elf::ET_EXEC | elf::ET_DYN if interpreter.is_some() => Kind::OtherLinker,
         elf::ET_EXEC => Kind::Static,
         elf::ET_DYN if pie => Kind::Static,
         _ => Kind::Other,

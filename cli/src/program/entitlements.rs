@@ -80,12 +80,11 @@ pub(super) fn from_xml(xml: &[u8]) -> Option<Entitlements> {
     if count(ALLOW_VARIABLES.as_bytes()) > 1 || count(ANY_LIBRARY.as_bytes()) > 1 {
         return None;
     }
-    // Some signers count the terminating zero as part of the text.
-    let end = xml
-        .iter()
-        .rposition(|byte| *byte != 0)
-        .map_or(0, |last| last + 1);
-    let list = Value::from_reader_xml(Cursor::new(&xml[..end])).ok()?;
+    // What follows the list does not count: signers leave a zero there, or a stray `</xml>`
+    // that was in the file they were given.
+    const END: &[u8] = b"</plist>";
+    let end = xml.windows(END.len()).position(|window| window == END)?;
+    let list = Value::from_reader_xml(Cursor::new(&xml[..end + END.len()])).ok()?;
     let mut found = Entitlements::default();
     for (key, value) in list.as_dictionary()? {
         let _new = found.note(key.as_bytes(), value.as_boolean());

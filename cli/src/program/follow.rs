@@ -252,7 +252,7 @@ impl Start {
 /// The file that a program's name stands for, as `execvp` finds it: a name with a slash is a
 /// path (from `folder`), any other is looked for in the folders of `path` (`/usr/bin:/bin`
 /// where there is none).
-pub fn find(name: &OsStr, path: Option<&OsStr>, folder: &Path) -> Option<PathBuf> {
+fn find(name: &OsStr, path: Option<&OsStr>, folder: &Path) -> Option<PathBuf> {
     if name.is_empty() {
         return None;
     }

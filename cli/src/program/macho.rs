@@ -117,6 +117,18 @@ pub(super) fn slices(bytes: &dyn Bytes, magic: Magic) -> Result<Vec<Slice>, Dama
                 "the fat header: a slice is of another architecture",
             ));
         }
+        // Which of two equal ones runs is nobody's to guess; `arm64v8` is arm64 by another name.
+        let same = |other: &Slice| {
+            let plain = |subtype: u32| cpu.0 == ARM64 && subtype <= 1;
+            let subtypes = (other.subtype, subtype.id().0);
+            other.cpu == cpu.0
+                && (subtypes.0 == subtypes.1 || (plain(subtypes.0) && plain(subtypes.1)))
+        };
+        if slices.iter().any(same) {
+            return Err(Damage::Bad(
+                "the fat header: two slices of one architecture",
+            ));
+        }
         slices.push(slice);
     }
     Ok(slices)

@@ -13,7 +13,7 @@
 //! was tried on a Mac yet.
 //!
 //! **Layout.** [`bytes`](self) bounded reading · `macho`, `elf` headers · `signature`,
-//! `entitlements` the code signature · `judge` the decision about one file · `shebang` first
+//! `entitlements` the code signature · `judge`, `judge_macho` the decision about one file · `shebang` first
 //! lines and `env` · `follow` the file system · `advice` remedies · `code` the stable codes.
 
 mod advice;
@@ -23,6 +23,7 @@ mod elf;
 mod entitlements;
 mod follow;
 mod judge;
+mod judge_macho;
 mod macho;
 pub mod shebang;
 mod signature;
@@ -40,7 +41,6 @@ pub use advice::Launcher;
 pub use bytes::Bytes;
 pub use code::Code;
 pub use entitlements::Entitlements;
-pub use follow::find;
 pub use judge::{Cause, Details, FileFacts, Judgement, SliceDetails, judge};
 pub use signature::Signature;
 
@@ -159,7 +159,7 @@ pub struct Start {
 }
 
 /// Whether the program at `path`, started with `args`, can be injected. `path` is a path, not
-/// a name to look for: [`find`] does that. Whatever goes wrong is an answer with its code.
+/// a name to look for. Whatever goes wrong is an answer with its code.
 pub fn preflight(path: &Path, args: &[OsString], context: &Context<'_>) -> Preflight {
     let found = follow::follow(path, args, context);
     let script = found.scripts.first().map(PathBuf::as_path);
@@ -214,8 +214,7 @@ pub fn preflight(path: &Path, args: &[OsString], context: &Context<'_>) -> Prefl
         None => {
             answer.injectable = true;
             answer.says = format!("{} can load the library.", program.display());
-            let first = args.first().and_then(|first| first.to_str());
-            let note = launcher.and_then(|it| advice::launcher_note(it, path, first));
+            let note = launcher.and_then(|it| advice::launcher_note(it, path, args));
             answer.notes.extend(note);
         }
         Some(first) => {

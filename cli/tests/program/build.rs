@@ -10,6 +10,8 @@ pub(crate) struct MachO {
     pub(crate) restrict_segment: bool,
     pub(crate) libraries: Vec<&'static str>,
     pub(crate) signature: Option<Sig>,
+    /// Where the text ends: it is mostly zeros.
+    pub(crate) text: u64,
 }
 
 pub(crate) const ARM64: u32 = 0x0100_000c;
@@ -28,6 +30,7 @@ pub(crate) fn plain() -> MachO {
             flags: 0x2_0002,
             ..Sig::default()
         }),
+        text: 1024,
     }
 }
 
@@ -37,6 +40,10 @@ pub(crate) struct Sig {
     pub(crate) flags: u32,
     pub(crate) platform: u8,
     pub(crate) team: Option<&'static str>,
+    /// Flags of a second code directory, with other hashes.
+    pub(crate) alternate: Option<u32>,
+    /// Bytes of page hashes.
+    pub(crate) hashes: usize,
     pub(crate) xml: Option<String>,
     pub(crate) der: Option<Vec<u8>>,
 }
@@ -101,13 +108,13 @@ fn blob(magic: u32, body: &[u8]) -> Vec<u8> {
     all
 }
 
-fn superblob(sig: &Sig) -> Vec<u8> {
+fn directory(sig: &Sig, flags: u32) -> Vec<u8> {
     let mut directory = vec![0_u8; 88 - 8];
     let put = |into: &mut Vec<u8>, at: usize, value: u32| {
         into[at - 8..at - 4].copy_from_slice(&value.to_be_bytes());
     };
     put(&mut directory, 8, 0x2_0400);
-    put(&mut directory, 12, sig.flags);
+    put(&mut directory, 12, flags);
     put(&mut directory, 20, 88);
     directory[38 - 8] = sig.platform;
     directory.extend(b"org.example.tool\0");
@@ -117,13 +124,19 @@ fn superblob(sig: &Sig) -> Vec<u8> {
         directory.extend(team.as_bytes());
         directory.push(0);
     }
-    let mut blobs = vec![(0_u32, blob(0xfade_0c02, &directory))];
+    directory.resize(directory.len() + sig.hashes, 0xaa);
+    blob(0xfade_0c02, &directory)
+}
+
+fn superblob(sig: &Sig) -> Vec<u8> {
+    let mut blobs = vec![(0_u32, directory(sig, sig.flags))];
     blobs.extend(
         sig.xml
             .as_ref()
             .map(|xml| (5, blob(0xfade_7171, xml.as_bytes()))),
     );
     blobs.extend(sig.der.as_ref().map(|der| (7, blob(0xfade_7172, der))));
+    blobs.extend(sig.alternate.map(|flags| (0x1000, directory(sig, flags))));
     let mut at = 12 + 8 * blobs.len() as u32;
     let mut body = (blobs.len() as u32).to_be_bytes().to_vec();
     for (slot, blob) in &blobs {
@@ -168,9 +181,17 @@ fn named(command: u32, fixed: &[u32], name: &str) -> Vec<u8> {
 impl MachO {
     /// The file's bytes: header, commands, some text, the signature at the end.
     pub(crate) fn build(&self) -> Vec<u8> {
+        let (mut file, tail) = self.parts();
+        file.resize(self.text as usize, 0);
+        file.extend(tail);
+        file
+    }
+
+    /// The header and commands, and what follows the text.
+    pub(crate) fn parts(&self) -> (Vec<u8>, Vec<u8>) {
         let signature = self.signature.as_ref().map(superblob);
         let mut commands = Vec::new();
-        let text_end = 1024_u64;
+        let text_end = self.text;
         commands.push(segment("__TEXT", 0, text_end));
         if self.restrict_segment {
             commands.push(segment("__RESTRICT", 0, 0));
@@ -202,9 +223,7 @@ impl MachO {
             file.len() <= text_end as usize,
             "the commands need more room"
         );
-        file.resize(text_end as usize, 0);
-        file.extend(signature.unwrap_or_else(|| vec![0; 16]));
-        file
+        (file, signature.unwrap_or_else(|| vec![0; 16]))
     }
 }
 
@@ -240,10 +259,13 @@ pub(crate) fn fat(images: &[MachO], wide: bool) -> Vec<u8> {
     head
 }
 
+/// The name of glibc's dynamic linker on one machine.
+pub(crate) const GLIBC: Option<&str> = Some("/lib64/ld-linux-x86-64.so.2");
+
 /// An ELF file for this machine.
 pub(crate) struct Elf {
     pub(crate) kind: u16,
-    pub(crate) interpreter: bool,
+    pub(crate) interpreter: Option<&'static str>,
     pub(crate) pie: bool,
     pub(crate) machine: u16,
     pub(crate) libraries: Vec<&'static str>,
@@ -259,7 +281,7 @@ pub(crate) const OWN_MACHINE: u16 = if cfg!(target_arch = "aarch64") {
 impl Elf {
     /// The file's bytes.
     pub(crate) fn build(&self) -> Vec<u8> {
-        let count = 2 + u16::from(self.interpreter);
+        let count = 2 + u16::from(self.interpreter.is_some());
         let table = 64 + 56 * u64::from(count);
         let mut strings = vec![0_u8];
         let mut dynamic = Vec::new();
@@ -270,7 +292,7 @@ impl Elf {
         }
         // The whole file is loaded at 0x10000.
         let base = 0x10000_u64;
-        let interpreter = b"/lib/ld.so\0";
+        let interpreter = [self.interpreter.unwrap_or_default().as_bytes(), b"\0"].concat();
         let strings_at = table + interpreter.len() as u64;
         let dynamic_at = (strings_at + strings.len() as u64).next_multiple_of(8);
         dynamic.push((5, base + strings_at));
@@ -303,10 +325,10 @@ impl Elf {
         };
         header(1, 0, end);
         header(2, dynamic_at, dynamic.len() as u64);
-        if self.interpreter {
+        if self.interpreter.is_some() {
             header(3, table, interpreter.len() as u64);
         }
-        file.extend(interpreter);
+        file.extend(&interpreter);
         file.extend(strings);
         file.resize(dynamic_at as usize, 0);
         file.extend(dynamic);

@@ -3,7 +3,7 @@
 use compatdb::facts::Sip;
 use metalshim_cli::program::{self, Code, FileFacts, System};
 
-use crate::build::{ARM64, DYLD, Elf, LIBRARIES, MachO, OWN_MACHINE, Sig, X86_64};
+use crate::build::{ARM64, DYLD, Elf, GLIBC, LIBRARIES, MachO, OWN_MACHINE, Sig, X86_64};
 use crate::build::{der, fat, plain, tlv, xml};
 use crate::{codes, judged, judged_at};
 
@@ -137,6 +137,14 @@ fn signature_flags() {
         "{:?}",
         judgement.causes
     );
+    let second = |flags| {
+        signed(Sig {
+            alternate: Some(flags),
+            ..with(2)
+        })
+    };
+    assert_eq!(codes(&judged(&second(2))), []);
+    assert_eq!(codes(&judged(&second(0x800))), [Code::RestrictFlag]);
     let platform = signed(Sig {
         platform: 14,
         ..with(0)
@@ -203,6 +211,9 @@ fn entitlements_that_only_look_granted() {
         }))
     };
     assert_eq!(codes(&hardened(list(&granted))), []);
+    // As found in a real program.
+    assert_eq!(codes(&hardened(list(&granted) + "\n</xml>")), []);
+    assert_eq!(codes(&hardened(list(&granted) + "\0")), []);
     let refused = [Code::Hardened, Code::LibraryValidation];
     for (what, body) in [
         ("in a comment", format!("<!-- {granted} -->")),
@@ -360,7 +371,7 @@ fn modes_and_quarantine() {
 fn elf_programs_are_injectable_where_they_run() {
     let plain = || Elf {
         kind: 3,
-        interpreter: true,
+        interpreter: GLIBC,
         pie: true,
         machine: OWN_MACHINE,
         libraries: vec!["libggml-metal.so", "libc.so.6"],
@@ -389,22 +400,27 @@ fn elf_programs_are_injectable_where_they_run() {
     );
     assert_eq!(
         linux(&Elf {
-            interpreter: false,
+            interpreter: None,
             ..plain()
         }),
         [Code::Static]
     );
     assert_eq!(
         linux(&Elf {
-            interpreter: false,
+            interpreter: None,
             pie: false,
             kind: 2,
             ..plain()
         }),
         [Code::Static]
     );
+    let musl = Elf {
+        interpreter: Some("/lib/ld-musl-x86_64.so.1"),
+        ..plain()
+    };
+    assert_eq!(linux(&musl), [Code::OtherCLibrary]);
     let library = Elf {
-        interpreter: false,
+        interpreter: None,
         pie: false,
         ..plain()
     };
@@ -456,7 +472,7 @@ fn every_cut_is_an_error() {
     };
     let elf = Elf {
         kind: 3,
-        interpreter: true,
+        interpreter: GLIBC,
         pie: true,
         machine: OWN_MACHINE,
         libraries: vec!["libc.so"],
@@ -492,7 +508,18 @@ fn every_cut_is_an_error() {
 
 #[test]
 fn hostile_fat_headers() {
-    let file = fat(&[plain(), plain()], false);
+    let intel = MachO {
+        cpu: X86_64,
+        subtype: 3,
+        ..plain()
+    };
+    let twice = fat(&[plain(), plain()], false);
+    assert_eq!(
+        codes(&judged(&twice)),
+        [Code::Damaged],
+        "two of one architecture"
+    );
+    let file = fat(&[plain(), intel], false);
     let with = |at: usize, value: u32| {
         let mut file = file.clone();
         file[at..at + 4].copy_from_slice(&value.to_be_bytes());
@@ -533,4 +560,16 @@ fn hostile_fat_headers() {
     nested[20..24].copy_from_slice(&(inner.len() as u32).to_be_bytes());
     nested.extend(inner);
     assert_eq!(codes(&judged(&nested)), [Code::Damaged], "fat in fat");
+}
+
+#[test]
+fn every_code_is_documented() {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/programs.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let rows: Vec<&str> = page
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `")?.split('`').next())
+        .collect();
+    let codes: Vec<&str> = Code::ALL.iter().map(|code| code.as_str()).collect();
+    assert_eq!(rows, codes);
 }

@@ -1,7 +1,15 @@
 //! Can a program be injected: on files made by hand, on real ones, on this system's own.
 
+// Helpers of tests fail as tests do, and skips are said.
+#![allow(clippy::unwrap_used, clippy::print_stderr)]
+
 mod build;
+mod follow;
 mod judge;
+mod random;
+mod real;
+mod shim;
+mod stricter;
 
 use compatdb::facts::Sip;
 use metalshim_cli::program::{self, Code, FileFacts, Judgement, System};
@@ -22,4 +30,14 @@ fn judged_at(path: &str, mode: u32, sip: Sip, bytes: &[u8]) -> Judgement {
 
 fn codes(judgement: &Judgement) -> Vec<Code> {
     judgement.causes.iter().map(|cause| cause.code).collect()
+}
+
+/// The same about an ELF file on Linux.
+fn judged_elf(bytes: &[u8]) -> Judgement {
+    let facts = FileFacts {
+        path: "/x".into(),
+        mode: 0o755,
+        ..FileFacts::default()
+    };
+    program::judge(&bytes, &facts, Sip::Enabled, System::Linux)
 }

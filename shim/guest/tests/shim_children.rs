@@ -296,6 +296,26 @@ fn a_ticket_that_the_program_gives_its_child_counts() {
     assert!(run.stdout.lines().any(|l| l == line), "{run:?}");
 }
 
+/// An update may remove the library while a program runs: its later children start stock.
+#[test]
+fn a_library_that_is_gone_is_not_handed_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let library = folder.path().join(built().shim().file_name().unwrap());
+    fs::copy(built().shim(), &library).unwrap();
+    let ticket = ticket("sh,toy");
+    let script = format!("{}; rm -f {}", toy().display(), library.display());
+    let run = built()
+        .run("spawner")
+        .preload(&library)
+        .env("METALSHIM_TICKET", ticket.path())
+        .args(["-n", "2", "posix_spawn", "/bin/sh", "-c", &script])
+        .output();
+    let families = run.pairs().filter(|(key, _)| *key == "apple_family");
+    let families: Vec<_> = families.map(|(_, value)| value).collect();
+    assert_eq!(families, ["1009", "1005"], "{run:?}");
+    assert_eq!(run.stderr, "");
+}
+
 #[test]
 fn a_requirement_goes_where_the_ticket_goes() {
     let ticket = TicketFile::new(&FactsFile::sample().with("guest.build", "25F85"), |t| {

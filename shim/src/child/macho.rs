@@ -88,7 +88,8 @@ fn slice<R: FnMut(u64, &mut [u8]) -> usize>(file: &mut Window<R>, own: u32) -> O
         if file.big32(at)? != own {
             continue;
         }
-        if !is_plain(own, file.big32(at.checked_add(4)?)?) {
+        // Nor is it anybody's to guess which of two plain ones the system takes.
+        if plain.is_some() || !is_plain(own, file.big32(at.checked_add(4)?)?) {
             return None;
         }
         plain = Some(u64::from(file.big32(at.checked_add(8)?)?));
@@ -106,13 +107,15 @@ fn is_plain(own: u32, subtype: u32) -> bool {
     }
 }
 
-/// Whether the code directory has a flag that keeps the library out: restricted, library
+/// Whether a code directory has a flag that keeps the library out: restricted, library
 /// validation, hardened runtime. The entitlements that would let it in all the same are not read:
 /// a hardened child is never followed.
 fn is_guarded<R: FnMut(u64, &mut [u8]) -> usize>(file: &mut Window<R>, at: u64) -> Option<bool> {
     const SUPERBLOB: u32 = 0xfade_0cc0;
     const DIRECTORY: u32 = 0xfade_0c02;
     const SLOT_DIRECTORY: u32 = 0;
+    /// Directories with other hashes: the system chooses which one it takes.
+    const SLOTS_ALTERNATE: core::ops::Range<u32> = 0x1000..0x1005;
     const BLOBS: u32 = 64;
     const GUARDS: u32 = 0x800 | 0x2000 | 0x1_0000;
     if file.big32(at)? != SUPERBLOB {
@@ -122,9 +125,11 @@ fn is_guarded<R: FnMut(u64, &mut [u8]) -> usize>(file: &mut Window<R>, at: u64) 
     if count > BLOBS {
         return None;
     }
+    let mut guards = None;
     for i in 0..u64::from(count) {
         let index = at.checked_add(12)?.checked_add(i.checked_mul(8)?)?;
-        if file.big32(index)? != SLOT_DIRECTORY {
+        let slot = file.big32(index)?;
+        if slot != SLOT_DIRECTORY && !SLOTS_ALTERNATE.contains(&slot) {
             continue;
         }
         let offset = file.big32(index.checked_add(4)?)?;
@@ -132,7 +137,10 @@ fn is_guarded<R: FnMut(u64, &mut [u8]) -> usize>(file: &mut Window<R>, at: u64) 
         if file.big32(directory)? != DIRECTORY {
             return None;
         }
-        return Some(file.big32(directory.checked_add(12)?)? & GUARDS != 0);
+        let flags = file.big32(directory.checked_add(12)?)? & GUARDS;
+        // Other than 0 in what belongs to the system itself.
+        let [platform] = file.at(directory.checked_add(38)?)?;
+        guards = Some(guards == Some(true) || flags != 0 || platform != 0);
     }
-    None
+    guards
 }
