@@ -54,6 +54,11 @@ reproducible: shim-macos
 check-macos:
 	@shim/macos/check
 
+## make shim-run      runs it, both processors and both kinds of fixups, against this system's own shim
+.PHONY: shim-run
+shim-run:
+	@cargo test --quiet --locked -p metalshim-loader --test shim_run -- --ignored --nocapture
+
 ## make guest   the simulated guest, in target/guest
 .PHONY: guest
 guest: need-objc

@@ -343,7 +343,7 @@ pub(crate) extern "C" fn count() -> u32 {
 /// `_dyld_get_image_name`; null beyond the end.
 pub(crate) extern "C" fn name(index: u32) -> *const c_char {
     // The list only grows, and a `CString` stays where it is when its owner moves.
-    list()
+    current()
         .images
         .get(index as usize)
         .map_or(std::ptr::null(), |image| image.name.as_ptr())
@@ -351,7 +351,7 @@ pub(crate) extern "C" fn name(index: u32) -> *const c_char {
 
 /// `_dyld_get_image_header`; null beyond the end.
 pub(crate) extern "C" fn header(index: u32) -> *const c_void {
-    list()
+    current()
         .images
         .get(index as usize)
         .map_or(std::ptr::null(), |image| image.header.cast_const().cast())

@@ -1,0 +1,418 @@
+//! Runs what ships: the macOS libraries under the loader, in front of the simulated guest, at every
+//! corner that needs no second process, against this system's own form of the shim. Tickets are
+//! written by the real command line. `make shim-run` prints the table.
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::print_stderr,
+    clippy::print_stdout,
+    reason = "a test"
+)]
+#![cfg(target_os = "linux")]
+
+mod common;
+#[path = "common/faulty.rs"]
+mod faulty;
+#[path = "common/forms.rs"]
+mod forms;
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::sync::OnceLock;
+
+use common::script;
+use forms::Form;
+use metalshim_guest::corners::ALL;
+use metalshim_guest::{FactsFile, Outcome, TicketFile, built};
+use metalshim_ticket::{MAX_LEN, Ticket};
+
+/// What one form made of one case.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Result {
+    /// For the table: answers or exit code, and the status line's state and reason.
+    short: String,
+    stdout: Vec<String>,
+    stderr: String,
+    code: Option<i32>,
+    /// Every status line, without the process id.
+    status: Vec<String>,
+}
+
+/// A case: what it is called, and a run of it in a given form.
+struct Case {
+    name: String,
+    run: Box<dyn Fn(&Form) -> Result + Sync>,
+}
+
+/// The text of the ticket that the command writes for the sample's guest.
+fn ticket_text() -> &'static str {
+    static TEXT: OnceLock<String> = OnceLock::new();
+    TEXT.get_or_init(|| {
+        let state = tempfile::tempdir().expect("folder");
+        let facts = FactsFile::sample().save();
+        let output = Command::new(script("shim/loader/build-command", &[]))
+            .args(["run", "--dry-run", "--json", "--"])
+            .arg(built().program("corners"))
+            .env("METALSHIM_STATE_DIR", state.path())
+            .env("METALSHIM_FACTS", facts.path())
+            .output()
+            .expect("the command starts");
+        let json: serde_json::Value = serde_json::from_slice(&output.stdout)
+            .unwrap_or_else(|why| panic!("metalshim run --dry-run --json: {why}: {output:?}"));
+        let path = json["ticket"]
+            .as_str()
+            .unwrap_or_else(|| panic!("no ticket: {json}"));
+        fs::read_to_string(path).expect("the ticket's file")
+    })
+}
+
+/// The command's ticket, as one row changes it: untouched where it changes nothing.
+fn ticket(change: fn(&mut Ticket<'_>)) -> TicketFile {
+    let text = ticket_text();
+    let before = Ticket::parse(text.as_bytes()).expect("the command's ticket");
+    let mut after = before;
+    change(&mut after);
+    if after == before {
+        return TicketFile::raw(text.as_bytes());
+    }
+    let mut bytes = [0; MAX_LEN];
+    let length = after.write(&mut bytes).expect("a ticket");
+    TicketFile::raw(&bytes[..length])
+}
+
+/// Puts together what a run left behind. `ticket` is the path that the variable named.
+fn result(form: &Form, outcome: &Outcome, ticket: &Path) -> Result {
+    let mut status = ticket.as_os_str().to_owned();
+    status.push(".status");
+    let text = fs::read_to_string(status).unwrap_or_default();
+    let status: Vec<String> = text
+        .lines()
+        .map(|line| form.neutral(line.split_once(' ').map_or(line, |(_, rest)| rest)))
+        .collect();
+    let outcome_word = match (outcome.code, outcome.get("apple_family")) {
+        (Some(0), Some(family)) => {
+            format!(
+                "{family}/{}",
+                outcome.get("max_threadgroup_memory").unwrap_or("-")
+            )
+        }
+        (Some(0), None) => "ran".to_owned(),
+        (Some(code), _) => format!("exit {code}"),
+        (None, _) => "killed".to_owned(),
+    };
+    let word = |key: &str| {
+        let last = status.last().map(String::as_str).unwrap_or_default();
+        last.split(' ')
+            .find_map(|word| word.strip_prefix(key))
+            .unwrap_or("-")
+            .to_owned()
+    };
+    let folder = ticket
+        .parent()
+        .map(|folder| folder.display().to_string())
+        .unwrap_or_default();
+    let without_folder = |text: &str| {
+        if folder.len() > 1 {
+            text.replace(&folder, "FOLDER")
+        } else {
+            text.to_owned()
+        }
+    };
+    let mut stdout: Vec<String> = outcome
+        .stdout
+        .lines()
+        // Names of files that each run has its own of; descriptors that an emulator holds.
+        .filter(|line| !line.starts_with("pid=") && !line.starts_with("env.METALSHIM_FACTS="))
+        .filter(|line| !line.starts_with("fds=") && !line.starts_with("ppid="))
+        .map(without_folder)
+        .collect();
+    // An emulator builds the environment anew: its order is not the shim's doing.
+    stdout.sort_by_key(|line| {
+        if line.starts_with("env.") {
+            line.clone()
+        } else {
+            String::new()
+        }
+    });
+    Result {
+        short: match word("reason=").as_str() {
+            "-" => format!("{outcome_word} {}", word("state=")),
+            reason => format!("{outcome_word} {reason}"),
+        },
+        stdout,
+        stderr: without_folder(&outcome.stderr),
+        code: outcome.code,
+        status,
+    }
+}
+
+/// The rows of the shared table: from the start and loaded late, required and not.
+fn corner_cases() -> Vec<Case> {
+    let mut cases = Vec::new();
+    for corner in ALL {
+        for (late, required) in [(false, false), (true, false), (false, true), (true, true)] {
+            let words = [
+                if late { ", late" } else { "" },
+                if required { ", required" } else { "" },
+            ];
+            let run = move |form: &Form| {
+                let prepared = corner.prepare();
+                let ticket = ticket(corner.ticket);
+                let mut run = prepared.client(late).shim(&ticket);
+                if required {
+                    run = run.env("METALSHIM_REQUIRE", "1");
+                }
+                result(form, &form.run(&run.into_command()), ticket.path())
+            };
+            cases.push(Case {
+                name: format!("{}{}", corner.name, words.concat()),
+                run: Box::new(run),
+            });
+        }
+    }
+    cases
+}
+
+/// Tickets that cannot be used.
+fn ticket_cases() -> Vec<Case> {
+    let good = ticket_text().as_bytes();
+    let mut cases = Vec::new();
+    for (name, make) in faulty::all(good.len()) {
+        let run = move |form: &Form| {
+            let folder = tempfile::tempdir().expect("folder");
+            let path = make(folder.path(), good);
+            let mut all: Vec<Result> = Vec::new();
+            for required in [false, true] {
+                let mut run = built()
+                    .run("toy")
+                    .preload(built().shim())
+                    .env("METALSHIM_TICKET", &path);
+                if required {
+                    run = run.env("METALSHIM_REQUIRE", "1");
+                }
+                all.push(result(form, &form.run(&run.into_command()), &path));
+            }
+            // Both starts as one: the second shows in the table by its exit code only.
+            let required = all.pop().expect("two");
+            let mut both = all.pop().expect("two");
+            if required.code != Some(0) {
+                both.short += &format!("; required: exit {}", required.code.unwrap_or(-1));
+            }
+            both.stdout.extend(required.stdout);
+            both.stderr += &required.stderr;
+            both.status = required.status;
+            both
+        };
+        cases.push(Case {
+            name: format!("ticket: {name}"),
+            run: Box::new(run),
+        });
+    }
+    cases
+}
+
+/// Clients, threads, and a start without anything.
+fn other_cases() -> Vec<Case> {
+    let client = |name: &'static str, arguments: &'static [&'static str]| Case {
+        name: [&["client:", name], arguments].concat().join(" "),
+        run: Box::new(move |form| {
+            let ticket = ticket(|_| {});
+            let run = built().run(name).args(arguments).shim(&ticket);
+            result(form, &form.run(&run.into_command()), ticket.path())
+        }),
+    };
+    vec![
+        client("toy", &[]),
+        client("llama", &[]),
+        client("mlx", &[]),
+        client("wgpu", &[]),
+        client("corners", &["threads", "64"]),
+        client("corners", &["none"]),
+        client("envprint", &[]),
+        Case {
+            name: "no ticket: nothing is touched".into(),
+            run: Box::new(|form| {
+                let run = built().run("corners").preload(built().shim());
+                result(
+                    form,
+                    &form.run(&run.into_command()),
+                    Path::new("/nowhere/ticket"),
+                )
+            }),
+        },
+        Case {
+            name: "descriptors are given back".into(),
+            run: Box::new(|form| {
+                let ticket = ticket(|_| {});
+                let run = built().run("corners").shim(&ticket);
+                let outcome = form.run(&run.into_command());
+                let stock = form.run(&built().run("corners").into_command());
+                let mut result = result(form, &outcome, ticket.path());
+                result.stdout = vec![format!("same={}", outcome.get("fds") == stock.get("fds"))];
+                result
+            }),
+        },
+    ]
+}
+
+#[test]
+#[ignore = "takes a minute: make shim-run, which prints the table"]
+fn every_form_does_what_this_systems_own_does() {
+    let forms = forms::all();
+    assert!(
+        forms.len() > 1,
+        "no form but this system's own can be run here"
+    );
+    assert!(forms[0].is_own());
+    let cases: Vec<Case> = corner_cases()
+        .into_iter()
+        .chain(ticket_cases())
+        .chain(other_cases())
+        .collect();
+    let results: Vec<Vec<Result>> = std::thread::scope(|scope| {
+        let running: Vec<_> = forms
+            .iter()
+            .map(|form| scope.spawn(|| cases.iter().map(|case| (case.run)(form)).collect()))
+            .collect();
+        running
+            .into_iter()
+            .map(|one| one.join().expect("a form's runs"))
+            .collect()
+    });
+
+    let width = cases.iter().map(|case| case.name.len()).max().unwrap_or(0);
+    print!("{:width$}  {:50}", "case", forms[0].name);
+    forms[1..]
+        .iter()
+        .for_each(|form| print!("  {:15}", form.name));
+    println!();
+    let mut different = Vec::new();
+    for (number, case) in cases.iter().enumerate() {
+        let own = &results[0][number];
+        print!("{:width$}  {:50}", case.name, own.short);
+        for (form, results) in forms.iter().zip(&results).skip(1) {
+            let other = &results[number];
+            let word = if other == own {
+                "same"
+            } else if other.short != own.short {
+                &other.short
+            } else {
+                "DIFFERENT"
+            };
+            print!("  {word:15}");
+            if other != own {
+                different.push(format!(
+                    "{} ({})\n  linux {own:?}\n  {other:?}",
+                    case.name, form.name
+                ));
+            }
+        }
+        println!();
+    }
+    println!(
+        "{} cases, {} forms, {} differences",
+        cases.len(),
+        forms.len(),
+        different.len()
+    );
+    assert!(different.is_empty(), "{}", different.join("\n"));
+}
+
+/// The table would show nothing if every form did nothing.
+#[test]
+fn the_library_that_ships_raises_both_answers() {
+    for form in forms::all().iter().filter(|form| !form.is_own()) {
+        let ticket = ticket(|_| {});
+        let run = built().run("toy").shim(&ticket);
+        let outcome = form.run(&run.into_command());
+        assert_eq!(
+            outcome.picked(),
+            "1009/65536 fast_gpu_kernel",
+            "{}: {outcome:?}",
+            form.name
+        );
+        let stock = form.run(&built().run("toy").into_command());
+        assert_eq!(
+            stock.picked(),
+            "1005/32768 cpu_fallback",
+            "{}: {stock:?}",
+            form.name
+        );
+    }
+}
+
+/// Descriptors 0 to 2 that are closed at the start stay closed. An emulator uses them itself.
+#[test]
+fn closed_descriptors_are_not_taken() {
+    for form in forms::all().iter().filter(|form| !form.is_own()) {
+        if form.is_emulated() {
+            println!(
+                "skipped for {}: the emulator opens descriptors of its own",
+                form.name
+            );
+            continue;
+        }
+        let ticket = ticket(|_| {});
+        let descriptors = |own: Command| {
+            let translated = form.translate(&own);
+            // The shell itself starts without the library.
+            let mut wrapped = Command::new("/bin/sh");
+            wrapped.args(["-c", "exec env \"$@\" 0<&- 2>&-", "sh"]);
+            for (name, value) in translated.get_envs() {
+                if let Some(value) = value {
+                    let mut pair = name.to_owned();
+                    pair.push("=");
+                    pair.push(value);
+                    wrapped.arg(pair);
+                }
+            }
+            wrapped.arg(translated.get_program());
+            let output = wrapped.output().expect("a shell");
+            let text = String::from_utf8_lossy(&output.stdout).into_owned();
+            text.lines()
+                .find(|line| line.starts_with("fds="))
+                .unwrap_or_default()
+                .to_owned()
+        };
+        let stock = descriptors(built().run("corners").into_command());
+        assert!(stock.starts_with("fds=1"), "{stock}");
+        let shimmed = descriptors(built().run("corners").shim(&ticket).into_command());
+        assert_eq!(shimmed, stock, "{}", form.name);
+        assert!(
+            ticket
+                .status()
+                .iter()
+                .any(|line| line.contains("state=installed"))
+        );
+    }
+}
+
+/// Other entries of the variable stay, in their order, and so does everything else.
+#[test]
+fn other_entries_are_kept() {
+    for form in forms::all().iter().filter(|form| !form.is_own()) {
+        for (list, left) in [
+            ("/a.dylib:SHIM:/b.dylib", Some("/a.dylib:/b.dylib")),
+            ("SHIM:/b.dylib", Some("/b.dylib")),
+            ("/a.dylib:SHIM", Some("/a.dylib")),
+            ("SHIM", None),
+        ] {
+            let ticket = ticket(|_| {});
+            let run = built()
+                .run("corners")
+                .arg("none")
+                .shim(&ticket)
+                .env("METALSHIM_OTHER", "kept");
+            let outcome = form.run_inserted(&run.into_command(), list);
+            let found = outcome.get("env.DYLD_INSERT_LIBRARIES");
+            assert_eq!(found, left, "{}: {list}: {outcome:?}", form.name);
+            assert_eq!(
+                outcome.get("env.METALSHIM_OTHER"),
+                Some("kept"),
+                "{outcome:?}"
+            );
+            assert_eq!(outcome.get("env.METALSHIM_TICKET"), None, "{outcome:?}");
+        }
+    }
+}
