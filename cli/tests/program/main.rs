@@ -31,13 +31,3 @@ fn judged_at(path: &str, mode: u32, sip: Sip, bytes: &[u8]) -> Judgement {
 fn codes(judgement: &Judgement) -> Vec<Code> {
     judgement.causes.iter().map(|cause| cause.code).collect()
 }
-
-/// The same about an ELF file on Linux.
-fn judged_elf(bytes: &[u8]) -> Judgement {
-    let facts = FileFacts {
-        path: "/x".into(),
-        mode: 0o755,
-        ..FileFacts::default()
-    };
-    program::judge(&bytes, &facts, Sip::Enabled, System::Linux)
-}

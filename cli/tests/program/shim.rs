@@ -1,5 +1,7 @@
 //! The shim's own code that decides about children, from its source.
 #![allow(dead_code, unreachable_pub, unused_imports)]
+// On a Mac the parent has the first one, too.
+#![allow(clippy::duplicate_mod)]
 
 #[path = "../../../shim/src/child/macho.rs"]
 pub(crate) mod macho;

@@ -3,9 +3,9 @@
 
 use metalshim_cli::program::Code;
 
-use crate::build::{ARM64, DYLD, Elf, LIBRARIES, MachO, OWN_MACHINE, Sig, X86_64};
+use crate::build::{ARM64, DYLD, LIBRARIES, MachO, Sig, X86_64};
 use crate::build::{der, fat, plain, xml};
-use crate::{codes, judged, judged_elf, shim};
+use crate::{codes, judged, shim};
 
 fn reader(file: &[u8]) -> impl FnMut(u64, &mut [u8]) -> usize {
     move |offset, into| {
@@ -115,6 +115,16 @@ fn whatever_the_shim_follows_is_injectable() {
 #[cfg(not(target_os = "macos"))]
 #[test]
 fn the_same_for_elf() {
+    use compatdb::facts::Sip;
+    use metalshim_cli::program::{FileFacts, System, judge};
+
+    use crate::build::{Elf, OWN_MACHINE};
+
+    let facts = FileFacts {
+        path: "/x".into(),
+        mode: 0o755,
+        ..FileFacts::default()
+    };
     let mut both = 0;
     for kind in 0..5 {
         for interpreter in [
@@ -132,7 +142,12 @@ fn the_same_for_elf() {
                     libraries: vec!["libc.so.6"],
                 };
                 let file = elf.build();
-                let found = codes(&judged_elf(&file));
+                let found = codes(&judge(
+                    &file.as_slice(),
+                    &facts,
+                    Sip::Enabled,
+                    System::Linux,
+                ));
                 let followed = shim::elf::can_load(reader(&file));
                 assert!(!followed || found.is_empty(), "followed, but {found:?}");
                 both += usize::from(followed);
