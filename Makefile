@@ -64,9 +64,10 @@ shim-run:
 guest: need-objc
 	@$(MAKE) --no-print-directory -C shim/guest OUT=$(TARGET)/guest
 
-## make bench   what starting through metalshim costs, against starting without, in one run
+## make bench   what the database, and starting through metalshim, cost; each against a baseline in one run
 .PHONY: bench
 bench: release shim guest
+	cargo bench --quiet --locked -p compatdb --bench verdict
 	cargo bench --quiet --locked -p metalshim --bench start $(SIMULATE)
 
 ## make tsan    64 threads in front of the shim under ThreadSanitizer (needs a nightly Rust)
