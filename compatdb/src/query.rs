@@ -1,18 +1,14 @@
-//! What can be asked of a database.
+//! What can be asked of a database: lists, and what an id names.
 
-use rusqlite::{OptionalExtension, Row, params};
+use rusqlite::{OptionalExtension, Row};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::deny_list::{DenyList, Revocation};
 use crate::rows::{
     Build, Client, Deny, Fault, Lead, Pair, PairBrief, Status, StockReport, with_columns,
 };
 use crate::schema::{build_key, build_of, pair_id, pair_number, status_of};
 use crate::{Database, OsBuild};
-
-/// How many other pairs of a guest or a host a lookup names at most.
-pub const NEIGHBOURS: usize = 8;
 
 /// A row that cannot be read, or a question SQLite could not answer: the bytes are damaged,
 /// or were not made by this build's schema.
@@ -33,29 +29,7 @@ impl From<rusqlite::Error> for QueryError {
     }
 }
 
-type Result<T, E = QueryError> = std::result::Result<T, E>;
-
-/// Everything the database holds that bears on one machine.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Lookup {
-    /// What was asked for.
-    pub guest_build: OsBuild,
-    /// What was asked for; none where the host is not known.
-    pub host_build: Option<OsBuild>,
-    /// Every record of exactly this pair.
-    pub pairs: Vec<Pair>,
-    /// Every range that hits.
-    pub denies: Vec<Deny>,
-    /// Entries of the deny list that hit.
-    pub revoked: Vec<Revocation>,
-    /// Other pairs of this guest, the nearest host first, at most [`NEIGHBOURS`].
-    pub same_guest: Vec<PairBrief>,
-    /// Other pairs of this host, the nearest guest first, at most [`NEIGHBOURS`].
-    pub same_host: Vec<PairBrief>,
-    /// The nearest verified pair: of the same guest, else of the same host, else of the
-    /// nearest guest build.
-    pub nearest: Option<PairBrief>,
-}
+pub(crate) type Result<T, E = QueryError> = std::result::Result<T, E>;
 
 /// Which pairs to list. Everything that is given has to hold.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -95,9 +69,9 @@ fn body<T: DeserializeOwned>(text: &str) -> Result<T> {
 }
 
 /// The columns of a pair that [`brief`] reads.
-const BRIEF: &str = "pair.id, guest_key, host_key, status, evidence_level, apple_family_max, max_threadgroup_memory";
+pub(crate) const BRIEF: &str = "pair.id, guest_key, host_key, status, evidence_level, apple_family_max, max_threadgroup_memory";
 /// With its details, for [`whole`].
-const WHOLE: &str = "pair.id, guest_key, host_key, status, evidence_level, apple_family_max, max_threadgroup_memory, body FROM pair JOIN detail ON detail.key = pair.detail";
+pub(crate) const WHOLE: &str = "pair.id, guest_key, host_key, status, evidence_level, apple_family_max, max_threadgroup_memory, body FROM pair JOIN detail ON detail.key = pair.detail";
 
 fn brief(row: &Row<'_>) -> Result<PairBrief> {
     let build = |at: usize| -> Result<OsBuild> {
@@ -147,7 +121,7 @@ impl Database {
         text.map(|t| body(&t)).transpose()
     }
 
-    fn wholes(&self, sql: &str, params: impl rusqlite::Params) -> Result<Vec<Pair>> {
+    pub(crate) fn wholes(&self, sql: &str, params: impl rusqlite::Params) -> Result<Vec<Pair>> {
         let mut query = self.sql.prepare_cached(sql)?;
         let mut rows = query.query(params)?;
         let mut all = Vec::new();
@@ -157,7 +131,11 @@ impl Database {
         Ok(all)
     }
 
-    fn briefs(&self, sql: &str, params: impl rusqlite::Params) -> Result<Vec<PairBrief>> {
+    pub(crate) fn briefs(
+        &self,
+        sql: &str,
+        params: impl rusqlite::Params,
+    ) -> Result<Vec<PairBrief>> {
         let mut query = self.sql.prepare_cached(sql)?;
         let mut rows = query.query(params)?;
         let mut all = Vec::new();
@@ -165,124 +143,6 @@ impl Database {
             all.push(brief(row)?);
         }
         Ok(all)
-    }
-
-    /// Everything that bears on one guest and host.
-    ///
-    /// The work does not grow with the number of pairs.
-    ///
-    /// # Errors
-    /// Damaged rows.
-    pub fn lookup(
-        &self,
-        guest: &OsBuild,
-        host: Option<&OsBuild>,
-        deny_list: Option<&DenyList>,
-    ) -> Result<Lookup> {
-        let pairs = match host {
-            Some(host) => self.exact(guest, host)?,
-            None => Vec::new(),
-        };
-        let denies = self
-            .deny_ranges()?
-            .into_iter()
-            .filter(|d| d.covers(guest, host))
-            .collect();
-        let revoked = match deny_list {
-            Some(list) => list.hits(guest, host, pairs.iter().map(|p| p.id.as_str())),
-            None => Vec::new(),
-        };
-        let is_other = |p: &PairBrief| p.guest_build != *guest || Some(&p.host_build) != host;
-        let mut same_guest = self.beside(guest, host, "guest_key", "host_key")?;
-        same_guest.retain(|p| p.guest_build == *guest && is_other(p));
-        same_guest.truncate(NEIGHBOURS);
-        let mut same_host = match host {
-            Some(host) => self.beside(host, Some(guest), "host_key", "guest_key")?,
-            None => Vec::new(),
-        };
-        same_host.retain(|p| Some(&p.host_build) == host && is_other(p));
-        same_host.truncate(NEIGHBOURS);
-        let verified = |list: &[PairBrief]| {
-            let mut verified = list.iter().filter(|p| p.status == Status::Verified);
-            verified.next().cloned()
-        };
-        let nearest = match verified(&same_guest).or_else(|| verified(&same_host)) {
-            Some(pair) => Some(pair),
-            None => self.nearest_verified(guest, host)?,
-        };
-        Ok(Lookup {
-            guest_build: guest.clone(),
-            host_build: host.cloned(),
-            pairs,
-            denies,
-            revoked,
-            same_guest,
-            same_host,
-            nearest,
-        })
-    }
-
-    fn exact(&self, guest: &OsBuild, host: &OsBuild) -> Result<Vec<Pair>> {
-        self.wholes(
-            &format!("SELECT {WHOLE} WHERE guest_key = ?1 AND host_key = ?2 ORDER BY pair.id"),
-            params![build_key(guest), build_key(host)],
-        )
-    }
-
-    /// Pairs that share the build `of` under `by`, from `around` outwards under `other`.
-    fn beside(
-        &self,
-        of: &OsBuild,
-        around: Option<&OsBuild>,
-        by: &str,
-        other: &str,
-    ) -> Result<Vec<PairBrief>> {
-        let center = around.map_or(i64::MAX, build_key);
-        // One more than is shown: the pair itself may be among them.
-        let limit = NEIGHBOURS + 1;
-        let half = |compare: &str, order: &str| {
-            self.briefs(
-                &format!(
-                    "SELECT {BRIEF} FROM pair WHERE {by} = ?1 AND {other} {compare} ?2 \
-                     ORDER BY {other} {order}, id {order} LIMIT {limit}"
-                ),
-                params![build_key(of), center],
-            )
-        };
-        let mut all = half("<=", "DESC")?;
-        all.extend(half(">", "ASC")?);
-        all.sort_by_key(|p| {
-            let build = match other {
-                "host_key" => &p.host_build,
-                _ => &p.guest_build,
-            };
-            build_key(build).abs_diff(center)
-        });
-        Ok(all)
-    }
-
-    fn nearest_verified(
-        &self,
-        guest: &OsBuild,
-        host: Option<&OsBuild>,
-    ) -> Result<Option<PairBrief>> {
-        // Two on each side: one of them may be the very pair that was asked for.
-        let center = build_key(guest);
-        let half = |compare: &str, order: &str| {
-            self.briefs(
-                &format!(
-                    "SELECT {BRIEF} FROM nearest JOIN pair USING (guest_key, host_key, id) \
-                     WHERE guest_key {compare} ?1 ORDER BY guest_key {order} LIMIT 2"
-                ),
-                params![center],
-            )
-        };
-        let mut all = half("<", "DESC")?;
-        all.extend(half(">=", "ASC")?);
-        all.retain(|p| p.guest_build != *guest || Some(&p.host_build) != host);
-        Ok(all
-            .into_iter()
-            .min_by_key(|p| build_key(&p.guest_build).abs_diff(center)))
     }
 
     /// The pairs that a filter leaves, by guest, host and id, newest first.

@@ -4,6 +4,8 @@ mod caps;
 mod case;
 mod decide;
 mod says;
+mod unknown;
+mod warnings;
 
 pub use case::{Case, Evidence, Request, Target};
 pub use decide::decide;

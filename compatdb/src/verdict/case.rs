@@ -2,8 +2,8 @@
 
 use jiff::Timestamp;
 
+use crate::Lookup;
 use crate::client::ClientMatch;
-use crate::query::Lookup;
 use crate::{Facts, Meta, OsBuild, Policy, Profile};
 
 use super::Remedy;

@@ -7,9 +7,10 @@
 //! is missing, never against one that denies.
 
 use super::case::{Case, Evidence, Target};
-use super::{Allow, Reason, Refusal, Remedy, Verdict, caps, says};
+use super::unknown::{self, Lacks};
+use super::{Allow, Reason, Refusal, Remedy, Verdict, caps, says, warnings};
+use crate::Lookup;
 use crate::facts::{Canary, HostSource, PARAVIRTUAL_CLASS};
-use crate::query::Lookup;
 use crate::rows::{Pair, Status};
 use crate::{OsBuild, Profile};
 
@@ -46,14 +47,14 @@ pub fn decide(case: &Case<'_>) -> Verdict {
                 // What is denied is not unknown, though its host may be.
                 None if denied && lookup.host_build.is_some() => {}
                 None => {
-                    let unknown = says::unknown(case, lookup);
+                    let refusal = unknown::unknown(case, lookup);
                     match unverified_consent(case) {
-                        Consent::NotAsked => add(Some(unknown)),
+                        Consent::NotAsked => add(Some(refusal)),
                         Consent::Forbidden(policy) => {
                             add(Some(policy));
-                            add(Some(unknown));
+                            add(Some(refusal));
                         }
-                        Consent::Lacks(why) => add(Some(says::unknown_lacks(unknown, why))),
+                        Consent::Lacks(why) => add(Some(unknown::unknown_lacks(refusal, why))),
                         Consent::Given => unverified = true,
                     }
                 }
@@ -111,7 +112,7 @@ fn allow(case: &Case<'_>, record: Option<&Pair>, ceiling: Profile) -> Verdict {
         record: record.map(|r| r.id.clone()),
         evidence_level: record.map(|r| r.evidence.level),
         capped_by,
-        warnings: says::warnings(case, record, ceiling),
+        warnings: warnings::warnings(case, record, ceiling),
     })
 }
 
@@ -167,7 +168,7 @@ enum Consent {
     NotAsked,
     Given,
     Forbidden(Finding),
-    Lacks(says::Lacks),
+    Lacks(Lacks),
 }
 
 /// Whether `--allow-unverified` stands in for the missing record.
@@ -177,7 +178,7 @@ fn unverified_consent(case: &Case<'_>) -> Consent {
     };
     let guest: &OsBuild = &case.facts.guest.build;
     if build != guest {
-        return Consent::Lacks(says::Lacks::OtherBuild(build.clone()));
+        return Consent::Lacks(Lacks::OtherBuild(build.clone()));
     }
     if case.policy.forbid_unverified {
         return Consent::Forbidden(says::policy_unverified());
@@ -186,7 +187,7 @@ fn unverified_consent(case: &Case<'_>) -> Consent {
         return Consent::Forbidden(says::policy_level(level, None));
     }
     if case.facts.device.is_none() {
-        return Consent::Lacks(says::Lacks::StockAnswers);
+        return Consent::Lacks(Lacks::StockAnswers);
     }
     Consent::Given
 }

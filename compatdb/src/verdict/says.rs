@@ -1,29 +1,26 @@
-//! What a verdict says: sentences with the values that decided, and what to do next.
+//! What a refusal says: sentences with the values that decided, and what to do next.
 
 use super::case::Case;
 use super::decide::Finding;
 use super::{Reason, Remedy};
-use crate::facts::{Device, HostSource, PARAVIRTUAL_CLASS};
-use crate::query::Lookup;
-use crate::rows::{Deny, Gains, Pair, PairBrief};
-use crate::{Meta, OsBuild, Profile};
-
-/// What prints a system's build.
-const SW_VERS: &str = "sw_vers -buildVersion";
+use crate::Lookup;
+use crate::facts::{Device, PARAVIRTUAL_CLASS};
+use crate::rows::{Deny, Pair};
+use crate::{Meta, OsBuild};
 
 fn stock_is_right() -> Remedy {
     Remedy::text("Run the program without metalshim: stock answers are the right ones here.")
 }
 
 /// A new database comes with a new metalshim.
-fn update_database() -> Remedy {
+pub(super) fn update_database() -> Remedy {
     Remedy::command(
         "Look for a newer compatibility database: a newer metalshim brings one; with Homebrew, this does it.",
         "brew upgrade metalshim",
     )
 }
 
-fn report(why: &str) -> Remedy {
+pub(super) fn report(why: &str) -> Remedy {
     Remedy::text(format!(
         "Report it at {}/issues with the output of `metalshim doctor --json`: {why}.",
         env!("CARGO_PKG_REPOSITORY")
@@ -203,146 +200,6 @@ fn policy(says: String) -> Finding {
     }
 }
 
-/// What `--allow-unverified` still lacks.
-pub(super) enum Lacks {
-    /// It names another guest build than this one's.
-    OtherBuild(OsBuild),
-    /// The device has not been asked on this boot.
-    StockAnswers,
-}
-
-pub(super) fn unknown_lacks(mut unknown: Finding, lacks: Lacks) -> Finding {
-    let (says, remedy) = match lacks {
-        Lacks::OtherBuild(build) => (
-            format!(" --allow-unverified names {build}, which is not this guest's build."),
-            None,
-        ),
-        Lacks::StockAnswers => (
-            " --allow-unverified needs this boot's stock answers, which nobody has read yet."
-                .to_owned(),
-            Some(Remedy::command(
-                "Have the device asked first, then try again.",
-                "metalshim doctor",
-            )),
-        ),
-    };
-    unknown.says.push_str(&says);
-    if let Some(remedy) = remedy {
-        unknown.remedies.insert(0, remedy);
-    }
-    unknown
-}
-
-/// The refusal that most users meet first.
-pub(super) fn unknown(case: &Case<'_>, lookup: &Lookup) -> Finding {
-    let guest = &case.facts.guest;
-    let mut remedies = Vec::new();
-    let (reason, mut says) = match &case.facts.host {
-        None => {
-            remedies.push(Remedy::command(
-                "Ask the host for its build: type this on the host, not in this guest.",
-                SW_VERS,
-            ));
-            remedies.push(Remedy::command(
-                "Then say it here; it is kept for 30 days. For one start only: metalshim run --host-build BUILD -- PROGRAM.",
-                "metalshim enable --host-build BUILD",
-            ));
-            (
-                Reason::HostUnknown,
-                format!(
-                    "A guest cannot see its host's build, and nobody has said it; this guest is {} (macOS {}).",
-                    guest.build, guest.version
-                ),
-            )
-        }
-        Some(host) => (
-            Reason::PairUnknown,
-            match lookup.pairs.first() {
-                Some(claimed) => format!(
-                    "Guest {} on host {} is only claimed to work ({}, evidence level {}); nobody has measured it.",
-                    guest.build, host.build, claimed.id, claimed.evidence.level
-                ),
-                None => format!(
-                    "No record covers guest {} on host {}.",
-                    guest.build, host.build
-                ),
-            },
-        ),
-    };
-    says.push_str(&neighbours(case, lookup));
-    remedies.push(update_database());
-    if let Some(nearest) = &lookup.nearest {
-        remedies.push(Remedy::command(
-            format!(
-                "Or use the nearest verified pair: guest {} on host {} ({}).",
-                nearest.guest_build, nearest.host_build, nearest.id
-            ),
-            format!("metalshim db show {}", nearest.id),
-        ));
-    }
-    remedies.extend(how_to_try(case));
-    Finding {
-        reason,
-        says,
-        remedies,
-    }
-}
-
-fn list(pairs: &[PairBrief], name: impl Fn(&PairBrief) -> &OsBuild) -> String {
-    let items: Vec<String> = pairs
-        .iter()
-        .map(|p| format!("{} ({}, {})", name(p), p.status, p.id))
-        .collect();
-    items.join(", ")
-}
-
-fn neighbours(case: &Case<'_>, lookup: &Lookup) -> String {
-    let mut says = String::new();
-    if lookup.same_guest.is_empty() {
-        says.push_str(" No host is known for this guest.");
-    } else {
-        let hosts = list(&lookup.same_guest, |p| &p.host_build);
-        says.push_str(&format!(" Known hosts of this guest: {hosts}."));
-    }
-    if case.facts.host.is_some() {
-        if lookup.same_host.is_empty() {
-            says.push_str(" No guest is known for this host.");
-        } else {
-            let guests = list(&lookup.same_host, |p| &p.guest_build);
-            says.push_str(&format!(" Known guests of this host: {guests}."));
-        }
-    }
-    if let Some(nearest) = &lookup.nearest {
-        says.push_str(&format!(
-            " The nearest verified pair is guest {} on host {} ({}).",
-            nearest.guest_build, nearest.host_build, nearest.id
-        ));
-    }
-    says
-}
-
-/// How to try an unverified pair once, measure, and report.
-fn how_to_try(case: &Case<'_>) -> Vec<Remedy> {
-    if case.policy.forbid_unverified || case.policy.min_evidence_level.is_some_and(|l| l > 0) {
-        return Vec::new();
-    }
-    let build = &case.facts.guest.build;
-    vec![
-        Remedy::command(
-            format!(
-                "Or try it once, unverified, with {} (seven days, this guest build only).",
-                Profile::CAUTIOUS
-            ),
-            format!("metalshim run --allow-unverified {build} -- PROGRAM"),
-        ),
-        Remedy::command(
-            "Measure: start the same stock, and compare both outputs and speeds.",
-            "METALSHIM_DISABLE=1 metalshim run -- PROGRAM",
-        ),
-        report("that is how the pair comes to be verified for everybody"),
-    ]
-}
-
 pub(super) fn stale(until: Option<jiff::Timestamp>) -> Finding {
     Finding {
         reason: Reason::DatabaseStale,
@@ -413,96 +270,7 @@ pub(super) fn canary_failed(case: &Case<'_>) -> Finding {
     }
 }
 
-/// What the user should know although the overrides may be used.
-pub(super) fn warnings(case: &Case<'_>, record: Option<&Pair>, ceiling: Profile) -> Vec<String> {
-    let mut warnings = Vec::new();
-    let facts = case.facts;
-    match record {
-        None => warnings.push(format!(
-            "Nobody has verified guest {} on {}: results may be wrong. --allow-unverified ends after seven days or with this build.",
-            facts.guest.build,
-            match &facts.host {
-                Some(host) => format!("host {}", host.build),
-                None => "a host that is not known".to_owned(),
-            }
-        )),
-        Some(record) => {
-            warnings.extend(other_chip(case, record));
-            for (which, recorded, now) in [
-                ("guest", &record.guest.version, Some(&facts.guest.version)),
-                (
-                    "host",
-                    &record.host.version,
-                    facts.host.as_ref().and_then(|h| h.version.as_ref()),
-                ),
-            ] {
-                if let Some(now) = now.filter(|now| *now != recorded) {
-                    warnings.push(format!(
-                        "Record {} calls this {which} build macOS {recorded}, and this machine macOS {now}.",
-                        record.id
-                    ));
-                }
-            }
-            if let Some(asked) = case.request.profile.filter(|p| !p.is_within(ceiling)) {
-                warnings.push(format!(
-                    "--profile {asked} is more than record {} verifies: {ceiling} is the most.",
-                    record.id
-                ));
-            }
-        }
-    }
-    if let Some(host) = &facts.host
-        && host.source == HostSource::Stated
-    {
-        warnings.push(format!(
-            "Host build {} is what somebody said; the host has not attested it.",
-            host.build
-        ));
-    }
-    for found in &case.request.clients {
-        if found.client.gains == Gains::No {
-            warnings.push(format!(
-                "{} gains nothing from the overrides: {}",
-                found.client.title, found.client.gains_says
-            ));
-        }
-    }
-    if let Some(until) = case.fresh_until.filter(|until| case.now > *until) {
-        warnings.push(format!(
-            "The database's signed freshness ended on {}; update metalshim.",
-            day(until)
-        ));
-    }
-    if case.unsigned {
-        warnings.push("This was decided from the unsigned development database.".to_owned());
-    }
-    warnings
-}
-
-fn other_chip(case: &Case<'_>, record: &Pair) -> Option<String> {
-    let here = case.facts.host.as_ref().and_then(|h| h.chip.as_deref());
-    // A guest's own name of the chip carries the host's.
-    let here = bare_chip(here.unwrap_or(&case.facts.guest.chip));
-    let measured_on = &record.host.chips;
-    let known = !here.is_empty() && !measured_on.is_empty();
-    let same = measured_on
-        .iter()
-        .any(|c| bare_chip(c).eq_ignore_ascii_case(here));
-    (known && !same).then(|| {
-        format!(
-            "Record {} was measured on {}, and this is {here}.",
-            record.id,
-            measured_on.join(" and ")
-        )
-    })
-}
-
-/// `Apple M1 Ultra (48-core GPU)` and `Apple M1 Ultra (Virtual)` are one chip.
-fn bare_chip(name: &str) -> &str {
-    name.split(" (").next().unwrap_or(name).trim()
-}
-
-fn day(t: jiff::Timestamp) -> String {
+pub(super) fn day(t: jiff::Timestamp) -> String {
     let text = t.to_string();
     text.split('T').next().unwrap_or_default().to_owned()
 }

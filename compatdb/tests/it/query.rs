@@ -1,6 +1,6 @@
 //! What a lookup and the lists answer.
 
-use compatdb::query::NEIGHBOURS;
+use compatdb::NEIGHBOURS;
 use compatdb::records::Pair;
 use compatdb::rows::Status;
 use compatdb::{PairFilter, Shown};

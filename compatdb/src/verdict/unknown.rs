@@ -1,0 +1,152 @@
+//! The refusals that most users meet first: the host, or the pair, is not known.
+
+use super::case::Case;
+use super::decide::Finding;
+use super::says::{report, update_database};
+use super::{Reason, Remedy};
+use crate::Lookup;
+use crate::rows::PairBrief;
+use crate::{OsBuild, Profile};
+
+/// What prints a system's build.
+const SW_VERS: &str = "sw_vers -buildVersion";
+
+/// What `--allow-unverified` still lacks.
+pub(super) enum Lacks {
+    /// It names another guest build than this one's.
+    OtherBuild(OsBuild),
+    /// The device has not been asked on this boot.
+    StockAnswers,
+}
+
+pub(super) fn unknown_lacks(mut unknown: Finding, lacks: Lacks) -> Finding {
+    let (says, remedy) = match lacks {
+        Lacks::OtherBuild(build) => (
+            format!(" --allow-unverified names {build}, which is not this guest's build."),
+            None,
+        ),
+        Lacks::StockAnswers => (
+            " --allow-unverified needs this boot's stock answers, which nobody has read yet."
+                .to_owned(),
+            Some(Remedy::command(
+                "Have the device asked first, then try again.",
+                "metalshim doctor",
+            )),
+        ),
+    };
+    unknown.says.push_str(&says);
+    if let Some(remedy) = remedy {
+        unknown.remedies.insert(0, remedy);
+    }
+    unknown
+}
+
+/// The refusal that most users meet first.
+pub(super) fn unknown(case: &Case<'_>, lookup: &Lookup) -> Finding {
+    let guest = &case.facts.guest;
+    let mut remedies = Vec::new();
+    let (reason, mut says) = match &case.facts.host {
+        None => {
+            remedies.push(Remedy::command(
+                "Ask the host for its build: type this on the host, not in this guest.",
+                SW_VERS,
+            ));
+            remedies.push(Remedy::command(
+                "Then say it here; it is kept for 30 days. For one start only: metalshim run --host-build BUILD -- PROGRAM.",
+                "metalshim enable --host-build BUILD",
+            ));
+            (
+                Reason::HostUnknown,
+                format!(
+                    "A guest cannot see its host's build, and nobody has said it; this guest is {} (macOS {}).",
+                    guest.build, guest.version
+                ),
+            )
+        }
+        Some(host) => (
+            Reason::PairUnknown,
+            match lookup.pairs.first() {
+                Some(claimed) => format!(
+                    "Guest {} on host {} is only claimed to work ({}, evidence level {}); nobody has measured it.",
+                    guest.build, host.build, claimed.id, claimed.evidence.level
+                ),
+                None => format!(
+                    "No record covers guest {} on host {}.",
+                    guest.build, host.build
+                ),
+            },
+        ),
+    };
+    says.push_str(&neighbours(case, lookup));
+    remedies.push(update_database());
+    if let Some(nearest) = &lookup.nearest {
+        remedies.push(Remedy::command(
+            format!(
+                "Or use the nearest verified pair: guest {} on host {} ({}).",
+                nearest.guest_build, nearest.host_build, nearest.id
+            ),
+            format!("metalshim db show {}", nearest.id),
+        ));
+    }
+    remedies.extend(how_to_try(case));
+    Finding {
+        reason,
+        says,
+        remedies,
+    }
+}
+
+fn list(pairs: &[PairBrief], name: impl Fn(&PairBrief) -> &OsBuild) -> String {
+    let items: Vec<String> = pairs
+        .iter()
+        .map(|p| format!("{} ({}, {})", name(p), p.status, p.id))
+        .collect();
+    items.join(", ")
+}
+
+fn neighbours(case: &Case<'_>, lookup: &Lookup) -> String {
+    let mut says = String::new();
+    if lookup.same_guest.is_empty() {
+        says.push_str(" No host is known for this guest.");
+    } else {
+        let hosts = list(&lookup.same_guest, |p| &p.host_build);
+        says.push_str(&format!(" Known hosts of this guest: {hosts}."));
+    }
+    if case.facts.host.is_some() {
+        if lookup.same_host.is_empty() {
+            says.push_str(" No guest is known for this host.");
+        } else {
+            let guests = list(&lookup.same_host, |p| &p.guest_build);
+            says.push_str(&format!(" Known guests of this host: {guests}."));
+        }
+    }
+    if let Some(nearest) = &lookup.nearest {
+        says.push_str(&format!(
+            " The nearest verified pair is guest {} on host {} ({}).",
+            nearest.guest_build, nearest.host_build, nearest.id
+        ));
+    }
+    says
+}
+
+/// How to try an unverified pair once, measure, and report.
+fn how_to_try(case: &Case<'_>) -> Vec<Remedy> {
+    if case.policy.forbid_unverified || case.policy.min_evidence_level.is_some_and(|l| l > 0) {
+        return Vec::new();
+    }
+    let build = &case.facts.guest.build;
+    vec![
+        Remedy::command(
+            format!(
+                "Or try it once, unverified, with {} (seven days, this guest build only).",
+                Profile::CAUTIOUS
+            ),
+            format!("metalshim run --allow-unverified {build} -- PROGRAM"),
+        ),
+        Remedy::command(
+            "Measure: start the same stock, and compare both outputs and speeds.",
+            "METALSHIM_DISABLE=1 metalshim run -- PROGRAM",
+        ),
+        report("that is how the pair comes to be verified for everybody"),
+    ]
+}
