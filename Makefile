@@ -32,7 +32,7 @@ program-fixtures:
 ## make release the command, in target/release/metalshim
 .PHONY: release
 release: need-c
-	cargo build --quiet --release --locked -p metalshim -p compatdb $(SIMULATE)
+	cargo build --quiet --release --locked -p metalshim $(SIMULATE)
 
 ## make shim    the shim for this system, in target/shim
 .PHONY: shim
@@ -62,7 +62,7 @@ shim-run:
 ## make guest   the simulated guest, in target/guest
 .PHONY: guest
 guest: need-objc
-	@$(MAKE) --no-print-directory -C shim/guest OUT=$(TARGET)/guest
+	@$(MAKE) --silent -C shim/guest OUT=$(TARGET)/guest
 
 ## make bench   what the database, and starting through metalshim, cost; each against a baseline in one run
 .PHONY: bench
