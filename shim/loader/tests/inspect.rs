@@ -11,11 +11,12 @@ use std::process::Command;
 
 use common::script;
 use metalshim_loader::{FixupKind, Plan};
-use object::macho::{self, MachHeader64};
+use object::macho::{self, LoadCommandType, MachHeader64};
 use object::read::macho::{LoadCommandVariant, MachHeader, MachOFile64, Section, Segment};
-use object::{Endianness, Object};
+use object::{Endianness, Object, ObjectSymbol};
 use sha2::{Digest, Sha256};
 
+const NO_FLAGS: macho::FileFlags = macho::FileFlags(0);
 const LE: Endianness = Endianness::Little;
 const INSTALL_NAME: &str = "@rpath/libmetalshim.dylib";
 /// Bytes. Four 16 KiB pages (text takes two of them) and the link-edit data.
@@ -107,7 +108,7 @@ fn header(file: &[u8]) -> &MachHeader64<Endianness> {
 }
 
 /// Every load command, by its kind.
-fn commands(file: &[u8]) -> Vec<(u32, LoadCommandVariant<'_, Endianness>)> {
+fn commands(file: &[u8]) -> Vec<(LoadCommandType, LoadCommandVariant<'_, Endianness>)> {
     let mut all = Vec::new();
     let mut commands = header(file)
         .load_commands(LE, file, 0)
@@ -118,7 +119,7 @@ fn commands(file: &[u8]) -> Vec<(u32, LoadCommandVariant<'_, Endianness>)> {
     all
 }
 
-fn names(file: &[u8], kind: u32) -> Vec<&str> {
+fn names(file: &[u8], kind: LoadCommandType) -> Vec<&str> {
     let mut found = Vec::new();
     let mut commands = header(file)
         .load_commands(LE, file, 0)
@@ -143,20 +144,24 @@ fn a_plain_arm64_dylib_for_macos_13() {
     assert_eq!(header.cputype(LE), macho::CPU_TYPE_ARM64);
     assert_eq!(
         header.cpusubtype(LE),
-        macho::CPU_SUBTYPE_ARM64_ALL,
+        macho::CPU_SUBTYPE_ARM64_ALL.into(),
         "no arm64e, no capabilities"
     );
     assert_eq!(header.filetype(LE), macho::MH_DYLIB);
     let flags = header.flags(LE);
-    assert_ne!(flags & macho::MH_TWOLEVEL, 0, "two-level namespace");
-    assert_eq!(flags & macho::MH_FORCE_FLAT, 0, "two-level namespace");
-    assert_eq!(flags & macho::MH_ALLOW_STACK_EXECUTION, 0);
+    assert_ne!(flags & macho::MH_TWOLEVEL, NO_FLAGS, "two-level namespace");
+    assert_eq!(
+        flags & macho::MH_FORCE_FLAT,
+        NO_FLAGS,
+        "two-level namespace"
+    );
+    assert_eq!(flags & macho::MH_ALLOW_STACK_EXECUTION, NO_FLAGS);
 
-    let versions: Vec<(u32, u32)> = commands(&file)
+    let versions: Vec<(macho::Platform, u32)> = commands(&file)
         .iter()
         .filter_map(|(_, command)| match command {
-            LoadCommandVariant::BuildVersion(version) => {
-                Some((version.platform.get(LE), version.minos.get(LE)))
+            LoadCommandVariant::BuildVersion(version, _) => {
+                Some((version.platform.get(LE), version.minos.get(LE).0))
             }
             _ => None,
         })
@@ -233,12 +238,13 @@ fn exported(trie: &[u8]) -> BTreeSet<String> {
 fn imports_exports_and_what_it_redirects() {
     let file = built();
     let read = MachOFile64::<Endianness>::parse(&file[..]).expect("a Mach-O file");
-    let imports: BTreeSet<String> = read
-        .imports()
-        .expect("imports")
-        .iter()
-        .map(|import| String::from_utf8_lossy(import.name()).into_owned())
-        .collect();
+    let named = |undefined: bool| -> BTreeSet<String> {
+        read.symbols()
+            .filter(|symbol| symbol.is_undefined() == undefined && symbol.is_global())
+            .map(|symbol| symbol.name().expect("text").to_owned())
+            .collect()
+    };
+    let imports = named(true);
     let unknown: Vec<_> = imports
         .iter()
         .filter(|name| !IMPORTS.contains(&name.as_str()))
@@ -274,12 +280,7 @@ fn imports_exports_and_what_it_redirects() {
         };
         exports.extend(exported(&file[place.0 as usize..][..place.1 as usize]));
     }
-    let table = read.exports().expect("exports");
-    exports.extend(
-        table
-            .iter()
-            .map(|export| String::from_utf8_lossy(export.name()).into_owned()),
-    );
+    exports.extend(named(false));
     let unknown: Vec<_> = exports
         .iter()
         .filter(|name| !EXPORTS.contains(&name.as_str()))
@@ -327,7 +328,9 @@ fn nothing_is_in_it_that_must_not_be() {
     let mut seen = BTreeSet::new();
     for section in sections(&file) {
         if section.name() == b"__text" {
-            let code = section.data(LE, &file[..]).expect("code");
+            let code = section
+                .data(LE, &file[..], section.offset.get(LE).into())
+                .expect("code");
             for word in code.chunks_exact(4) {
                 let word = u32::from_le_bytes(word.try_into().expect("four"));
                 // MOVZ of either width, no shift.
