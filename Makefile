@@ -75,6 +75,16 @@ bench: release shim guest
 tsan: need-objc
 	@shim/guest/thread-sanitizer
 
+## make real-clients   llama.cpp's own Metal code, stock and with the shim (Linux; fetches its source)
+.PHONY: real-clients
+real-clients: need-real release shim guest
+	cargo run --quiet --locked -p metalshim-real-clients -- check
+
+## make client-watch   the same with the newest published version: what changed for the client rows
+.PHONY: client-watch
+client-watch: need-real release shim guest
+	cargo run --quiet --locked -p metalshim-real-clients -- watch
+
 ## make lint    formatter, clippy with warnings denied, shell scripts, the records
 .PHONY: lint
 lint: need-c
@@ -97,8 +107,10 @@ install: release shim
 	install -m 755 $(TARGET)/release/metalshim $(DESTDIR)$(PREFIX)/bin/metalshim
 	install -m 644 $(TARGET)/shim/$(LIBRARY) $(DESTDIR)$(PREFIX)/libexec/$(LIBRARY)
 
-.PHONY: need-c need-objc
+.PHONY: need-c need-objc need-real
 need-c:
 	@.ci/need cc
 need-objc:
 	@.ci/need objc
+need-real:
+	@.ci/need cc objc clang-19 gnustep blocks
