@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use compatdb::facts::PARAVIRTUAL_CLASS;
-use compatdb::records::{Client, Pair};
+use compatdb::records::Pair;
 use compatdb::verdict::{Case, Evidence, Request, Target};
 use compatdb::{ClientMatch, Lookup, OsBuild, Policy, Profile, Program, Told, Verdict};
 use metalshim_ticket::{SHIM_ABI, Ticket};
@@ -153,19 +153,12 @@ impl Known {
 }
 
 impl Known {
-    /// What the database's rows say of programs that start others to do their Metal work.
+    /// What the database's client rows say of other builds and other processes of a program.
     pub fn launchers(&self) -> Vec<Launcher> {
         let loaded = self.database.as_ref().ok();
         let clients = loaded.and_then(|l| l.database.clients().ok());
-        let launcher = |c: Client| Launcher {
-            names: c.recognise.executables,
-            formula: c.recognise.formulae.into_iter().next(),
-            server: None,
-            children: c.children,
-        };
-        let mut starts_others = clients.unwrap_or_default();
-        starts_others.retain(|c| !c.children.is_empty());
-        starts_others.into_iter().map(launcher).collect()
+        let clients = clients.unwrap_or_default();
+        clients.iter().map(Launcher::from).collect()
     }
 }
 
