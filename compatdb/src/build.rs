@@ -1,8 +1,8 @@
 //! Builds a database from records.
 //!
 //! **Contract.** The same records give the same bytes, whatever order they come in and
-//! wherever they are built: no clock, no path, no random number goes in; rows are written in
-//! the order of their keys, and `VACUUM INTO` lays the pages out anew. The file's header
+//! wherever they are built: no clock, no path, no random number goes in, and `VACUUM INTO`
+//! lays the pages out anew in the order of the keys. The file's header
 //! holds SQLite's own version, so the bundled SQLite is pinned by Cargo.lock.
 
 use std::collections::{BTreeMap, HashMap};
@@ -113,10 +113,8 @@ fn fill(sql: &Transaction<'_>, records: &Records, release: &Release) -> Result<(
         "stock",
         records.stock_reports.iter().map(|r| (&r.id, &r.record)),
     )?;
-    let mut builds: Vec<_> = records.builds.build.iter().collect();
-    builds.sort_by(|a, b| a.build.cmp(&b.build));
     let mut insert = sql.prepare("INSERT INTO build VALUES (?1, ?2)")?;
-    for row in builds {
+    for row in &records.builds.build {
         let name = row.build.as_str();
         once(
             name,
@@ -173,14 +171,12 @@ fn fill_pairs<'a>(
     Ok(())
 }
 
-/// Fills a table of ids and bodies, in the order of ids.
+/// Fills a table of ids and bodies. In whatever order: VACUUM writes them by their keys.
 fn simple<'a, T: Serialize + 'a>(
     sql: &Transaction<'_>,
     table: &str,
     rows: impl Iterator<Item = (&'a String, &'a T)>,
 ) -> Result<(), BuildError> {
-    let mut rows: Vec<_> = rows.collect();
-    rows.sort_by_key(|(id, _)| *id);
     let mut insert = sql.prepare(&format!("INSERT INTO {table} VALUES (?1, ?2)"))?;
     for (id, row) in rows {
         once(id, insert.execute(params![id, body(id, row)?]))?;

@@ -21,6 +21,11 @@ fn a_lookup_names_the_pair_its_neighbours_and_the_nearest() {
     assert_eq!(lookup.same_host, []);
     assert_eq!(lookup.nearest.unwrap().id, "P0001");
 
+    let lookup = db
+        .lookup(&build("25F84"), Some(&build("25G76")), None)
+        .unwrap();
+    assert_eq!(lookup.nearest, None, "not the pair itself");
+
     let lookup = db.lookup(&build("25F84"), None, None).unwrap();
     assert_eq!(lookup.pairs, []);
     assert_eq!(ids(&lookup.same_guest), ["P0002", "P0001"]);

@@ -131,6 +131,11 @@ pub(crate) fn records(pairs: Vec<Pair>, denies: Vec<Deny>) -> Records {
         version = "26.5.2"
         beta = false
         sources = []
+        [[build]]
+        build = "25G76"
+        version = "26.6.1"
+        beta = false
+        sources = []
         "#,
     )
     .unwrap();
