@@ -71,7 +71,8 @@ impl Database {
         same_host.retain(|p| Some(&p.host_build) == host && is_other(p));
         same_host.truncate(NEIGHBOURS);
         let verified = |list: &[PairBrief]| {
-            let mut verified = list.iter().filter(|p| p.status == Status::Verified);
+            let allows = |p: &&PairBrief| p.status == Status::Verified && p.evidence_level >= 1;
+            let mut verified = list.iter().filter(allows);
             verified.next().cloned()
         };
         let nearest = match verified(&same_guest).or_else(|| verified(&same_host)) {
