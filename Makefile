@@ -91,7 +91,7 @@ lint: need-c
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets $(SIMULATE) -- -D warnings
 	cargo run --quiet --locked -p compatdb -- lint compatdb/records
-	@.ci/need shellcheck && .ci/shell-scripts | xargs shellcheck
+	@.ci/need shellcheck && .ci/shell-scripts | xargs shellcheck -x -P SCRIPTDIR
 
 ## make doc     the documentation of the code, warnings denied
 .PHONY: doc
