@@ -38,6 +38,8 @@ struct MachO {
     segment: &'static [u8],
     /// Flags of the code directory; none is no signature.
     signature: Option<u32>,
+    /// Other than 0: a part of macOS.
+    platform: u8,
     /// Load commands without meaning before the others.
     padding: usize,
 }
@@ -49,6 +51,7 @@ const PLAIN: MachO = MachO {
     dynamic: true,
     segment: b"__TEXT",
     signature: Some(0x2_0002),
+    platform: 0,
     padding: 0,
 };
 
@@ -77,7 +80,7 @@ impl MachO {
         if self.signature.is_some() {
             commands.push(command(
                 0x1d,
-                &[end.to_le_bytes(), 44u32.to_le_bytes()].concat(),
+                &[end.to_le_bytes(), 72u32.to_le_bytes()].concat(),
             ));
         }
         let words = [
@@ -94,9 +97,12 @@ impl MachO {
         file.extend(commands.concat());
         if let Some(flags) = self.signature {
             // A super blob of two: requirements first, then the code directory.
-            let words: [u32; 7] = [0xfade_0cc0, 44, 2, 2, 28, 0, 28];
+            let words: [u32; 7] = [0xfade_0cc0, 72, 2, 2, 28, 0, 28];
             file.extend(words.iter().flat_map(|w| w.to_be_bytes()));
-            let directory: [u32; 4] = [0xfade_0c02, 16, 0x2_0400, flags];
+            // SHA-256, a platform, pages of 4 KB.
+            let hashes = 0x2002_000c | u32::from(self.platform) << 8;
+            let directory: [u32; 11] =
+                [0xfade_0c02, 44, 0x2_0400, flags, 44, 44, 0, 0, 0, hashes, 0];
             file.extend(directory.iter().flat_map(|w| w.to_be_bytes()));
         }
         file
@@ -156,6 +162,7 @@ fn which_mach_o_programs_can_load_the_library() {
         ("arm64 v8", with(|f| f.subtype = 1), true),
         ("unsigned", with(|f| f.signature = None), true),
         ("many load commands", with(|f| f.padding = 200), true),
+        ("a part of macOS", with(|f| f.platform = 14), false),
         ("arm64e", arm64e.bytes(), false),
         ("arm64e of an older ABI", with(|f| f.subtype = 2), false),
         (
@@ -220,9 +227,10 @@ fn which_mach_o_programs_can_load_the_library() {
 
 #[test]
 fn a_program_cut_short_is_not_followed() {
-    // From the last byte of what is read, everything is needed.
+    // Everything is needed, up to the platform: the last 5 bytes behind it are not read.
     let file = PLAIN.bytes();
-    for len in 0..file.len() {
+    assert!(followed(&file));
+    for len in 0..file.len() - 5 {
         assert!(!followed(&file[..len]), "{len}");
     }
 }
