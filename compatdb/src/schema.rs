@@ -11,7 +11,7 @@
 //!
 //! | column | holds |
 //! |---|---|
-//! | `guest_key`, `host_key`, `build.key` | a build as a number of the same order ([`build_key`]) |
+//! | `guest_key`, `host_key`, `build.key` | a build as a number of the same order (`build_key`) |
 //! | `pair.id`, `nearest.id` | the number in `P0001` |
 //! | `pair.status` | 0 verified, 1 broken, 2 revoked |
 //! | `body` | the record as JSON |
