@@ -126,6 +126,7 @@ fn result(form: &Form, outcome: &Outcome, ticket: &Path) -> Result {
         .filter(|line| !line.starts_with("pid=") && !line.starts_with("env.METALSHIM_FACTS="))
         .filter(|line| !line.starts_with("fds=") && !line.starts_with("ppid="))
         .map(without_folder)
+        .map(|line| whose_code(&line))
         .collect();
     // An emulator builds the environment anew: its order is not the shim's doing.
     stdout.sort_by_key(|line| {
@@ -144,6 +145,15 @@ fn result(form: &Form, outcome: &Outcome, ticket: &Path) -> Result {
         stderr: without_folder(&outcome.stderr),
         code: outcome.code,
         status,
+    }
+}
+
+/// A library that the loader mapped has no file behind its code, as far as a program can ask.
+/// Code of Metal or of its driver is told from both by its own file.
+fn whose_code(line: &str) -> String {
+    match line.split_once("_image=") {
+        Some((method, "libmetalshim.so" | "none")) => format!("{method}_image=the shim's"),
+        _ => line.to_owned(),
     }
 }
 
