@@ -59,6 +59,12 @@ check-macos:
 shim-run:
 	@cargo test --quiet --locked -p metalshim-loader --test shim_run -- --ignored --nocapture
 
+## make rehearsal  new keys, a repository, rotations and revocations, with clients that follow
+.PHONY: rehearsal
+rehearsal: need-c
+	@cargo build --quiet --locked -p compatdb -p metalshim $(SIMULATE)
+	@compatdb/tests/rehearsal $(TARGET)/debug/compatdb $(TARGET)/debug/metalshim
+
 ## make guest   the simulated guest, in target/guest
 .PHONY: guest
 guest: need-objc

@@ -1,6 +1,10 @@
 //! The commands of the maintainers' tool.
 
 mod commands;
+mod keyfile;
+mod keys;
+mod repo;
+mod signers;
 
 use std::io::{self, Write as _};
 use std::path::PathBuf;
@@ -10,7 +14,7 @@ use clap::{Args, Parser, Subcommand};
 use jiff::Timestamp;
 use serde::Serialize;
 
-/// Builds, checks and compares the compatibility database.
+/// Builds, checks, compares, signs and publishes the compatibility database.
 #[derive(Debug, Parser)]
 #[command(name = "compatdb", version, arg_required_else_help = true)]
 struct Cli {
@@ -45,6 +49,12 @@ enum Command {
         /// The database that they will get: a file, or a folder of records.
         new: PathBuf,
     },
+    /// Make the keys that sign.
+    #[command(subcommand)]
+    Keys(keys::Keys),
+    /// Make, change and check the repository that clients update from.
+    #[command(subcommand)]
+    Repo(Box<repo::Repo>),
 }
 
 const RECORDS: &str = "compatdb/records";
@@ -112,6 +122,8 @@ pub(super) fn main() -> ExitCode {
         Command::Lint { records } => commands::lint(&records),
         Command::Show { id, from } => commands::show(&id, from.database.as_deref(), &from.records),
         Command::Diff { old, new } => commands::diff(&old, &new),
+        Command::Keys(command) => keys::run(&command),
+        Command::Repo(command) => repo::run(&command),
     };
     match output {
         Ok(output) => {
