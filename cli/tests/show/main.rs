@@ -130,6 +130,7 @@ fn settings(user: &User) -> insta::Settings {
     if let Some(facts) = &user.facts {
         settings.add_filter(&regex(&facts.path()), "[FACTS]");
     }
+    settings.add_filter(env!("CARGO_PKG_REPOSITORY"), "[HOME-PAGE]");
     settings.add_filter("[0-9a-f]{64}", "[SHA256]");
     settings
 }

@@ -151,6 +151,7 @@ fn snapshot(name: &str, user: &User, ended: &Ended) {
     }
     settings.add_filter(r"tickets/\d+-\d+", "tickets/[PID-START]");
     settings.add_filter(r"process \d+", "process [PID]");
+    settings.add_filter(env!("CARGO_PKG_REPOSITORY"), "[HOME-PAGE]");
     settings.add_filter("[0-9a-f]{64}", "[SHA256]");
     settings.add_filter(r"database=(\d+):[0-9a-f]{16}", "database=$1:[SHA256]");
     settings.bind(|| insta::assert_snapshot!(name, text));
