@@ -4,20 +4,21 @@
 #![allow(clippy::expect_used, clippy::panic, reason = "a test")]
 
 mod common;
+#[path = "common/macho_file.rs"]
+mod macho_file;
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::process::Command;
 
 use common::script;
+use macho_file::{LE, commands, header, names, sections};
 use metalshim_loader::{FixupKind, Plan};
-use object::macho::{self, LoadCommandType, MachHeader64};
-use object::read::macho::{LoadCommandVariant, MachHeader, MachOFile64, Section, Segment};
+use object::macho;
+use object::read::macho::{LoadCommandVariant, MachHeader, MachOFile64, Section};
 use object::{Endianness, Object, ObjectSymbol};
-use sha2::{Digest, Sha256};
 
 const NO_FLAGS: macho::FileFlags = macho::FileFlags(0);
-const LE: Endianness = Endianness::Little;
 const INSTALL_NAME: &str = "@rpath/libmetalshim.dylib";
 /// Bytes. Four 16 KiB pages (text takes two of them) and the link-edit data.
 const SIZE_BUDGET: usize = 66 * 1024;
@@ -101,40 +102,6 @@ const FORBIDDEN: &[(&str, &str)] = &[
 
 fn built() -> Vec<u8> {
     fs::read(script("shim/macos/build", &[])).expect("built")
-}
-
-fn header(file: &[u8]) -> &MachHeader64<Endianness> {
-    MachHeader64::parse(file, 0).expect("a Mach-O file")
-}
-
-/// Every load command, by its kind.
-fn commands(file: &[u8]) -> Vec<(LoadCommandType, LoadCommandVariant<'_, Endianness>)> {
-    let mut all = Vec::new();
-    let mut commands = header(file)
-        .load_commands(LE, file, 0)
-        .expect("load commands");
-    while let Some(command) = commands.next().expect("load command") {
-        all.push((command.cmd(), command.variant().expect("load command")));
-    }
-    all
-}
-
-fn names(file: &[u8], kind: LoadCommandType) -> Vec<&str> {
-    let mut found = Vec::new();
-    let mut commands = header(file)
-        .load_commands(LE, file, 0)
-        .expect("load commands");
-    while let Some(command) = commands.next().expect("load command") {
-        let dylib = match command.variant().expect("load command") {
-            LoadCommandVariant::Dylib(dylib) | LoadCommandVariant::IdDylib(dylib) => dylib,
-            _ => continue,
-        };
-        if command.cmd() == kind {
-            let name = command.string(LE, dylib.dylib.name).expect("name");
-            found.push(std::str::from_utf8(name).expect("text"));
-        }
-    }
-    found
 }
 
 #[test]
@@ -347,19 +314,6 @@ fn nothing_is_in_it_that_must_not_be() {
     );
 }
 
-fn sections(file: &[u8]) -> Vec<&macho::Section64<Endianness>> {
-    let mut all = Vec::new();
-    let mut commands = header(file)
-        .load_commands(LE, file, 0)
-        .expect("load commands");
-    while let Some(command) = commands.next().expect("load command") {
-        if let Some((segment, data)) = command.segment_64().expect("segment") {
-            all.extend(segment.sections(LE, data).expect("sections"));
-        }
-    }
-    all
-}
-
 #[test]
 fn homebrew_can_write_a_longer_name_into_it() {
     let file = built();
@@ -417,80 +371,4 @@ fn homebrew_can_write_a_longer_name_into_it() {
     assert_eq!(plan.fixups, Plan::read(&file).expect("loadable").fixups);
     let text = |file: &[u8]| file[first as usize..0x4000].to_vec();
     assert_eq!(text(&changed), text(&file), "the code is where it was");
-}
-
-/// A field of a signature, which is big-endian.
-fn big(data: &[u8], at: usize) -> u32 {
-    u32::from_be_bytes(data[at..at + 4].try_into().expect("four"))
-}
-
-/// What is wrong with the signature; `None` when every page has the hash that is recorded.
-fn signature_fault(file: &[u8]) -> Option<String> {
-    const EMBEDDED: u32 = 0xfade_0cc0;
-    const DIRECTORY: u32 = 0xfade_0c02;
-    const SHA256: u8 = 2;
-    const ADHOC: u32 = 2;
-    let place = commands(file)
-        .iter()
-        .find_map(|(cmd, command)| match command {
-            LoadCommandVariant::LinkeditData(data) if *cmd == macho::LC_CODE_SIGNATURE => Some((
-                data.dataoff.get(LE) as usize,
-                data.datasize.get(LE) as usize,
-            )),
-            _ => None,
-        });
-    let Some((start, size)) = place else {
-        return Some("no signature".into());
-    };
-    if start + size != file.len() {
-        return Some("something lies behind the signature".into());
-    }
-    let blob = &file[start..];
-    if big(blob, 0) != EMBEDDED {
-        return Some("not an embedded signature".into());
-    }
-    // The directory is slot 0.
-    let at = (0..big(blob, 8) as usize)
-        .find(|n| big(blob, 12 + n * 8) == 0)
-        .map(|n| big(blob, 16 + n * 8) as usize);
-    let directory = &blob[at.expect("a code directory")..];
-    let identifier = &directory[big(directory, 20) as usize..];
-    let hashes = big(directory, 16) as usize;
-    let (count, limit) = (big(directory, 28) as usize, big(directory, 32) as usize);
-    let page = 1_usize << directory[39];
-    if big(directory, 0) != DIRECTORY || directory[36] != 32 || directory[37] != SHA256 {
-        return Some("not a code directory of SHA-256 hashes".into());
-    }
-    if big(directory, 12) & ADHOC == 0 {
-        return Some("not an ad-hoc signature".into());
-    }
-    if !identifier.starts_with(b"libmetalshim") {
-        return Some("the identifier is another".into());
-    }
-    if limit != start || count != limit.div_ceil(page) {
-        return Some(format!(
-            "{count} pages up to {limit}, the signature begins at {start}"
-        ));
-    }
-    file[..limit]
-        .chunks(page)
-        .enumerate()
-        .find_map(|(number, contents)| {
-            let wanted = &directory[hashes + number * 32..][..32];
-            (Sha256::digest(contents).as_slice() != wanted)
-                .then(|| format!("page {number} has another hash"))
-        })
-}
-
-#[test]
-fn signed_ad_hoc_and_every_page_has_its_hash() {
-    let mut file = built();
-    assert_eq!(signature_fault(&file), None);
-    // The check can fail: one bit of the code, one of the data.
-    for at in [0x1000, 0x8000] {
-        file[at] ^= 1;
-        assert!(signature_fault(&file).is_some(), "a change at {at:#x}");
-        file[at] ^= 1;
-    }
-    assert_eq!(signature_fault(&file), None);
 }

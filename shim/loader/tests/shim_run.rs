@@ -14,18 +14,18 @@ mod common;
 #[path = "common/faulty.rs"]
 mod faulty;
 #[path = "common/forms.rs"]
+#[allow(dead_code, reason = "each test program uses its part")]
 mod forms;
+#[path = "common/tickets.rs"]
+mod tickets;
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
-use std::sync::OnceLock;
 
-use common::script;
 use forms::Form;
 use metalshim_guest::corners::ALL;
-use metalshim_guest::{FactsFile, Outcome, TicketFile, built};
-use metalshim_ticket::{MAX_LEN, Ticket};
+use metalshim_guest::{Outcome, built};
+use tickets::{ticket, ticket_text};
 
 /// What one form made of one case.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,42 +43,6 @@ struct Result {
 struct Case {
     name: String,
     run: Box<dyn Fn(&Form) -> Result + Sync>,
-}
-
-/// The text of the ticket that the command writes for the sample's guest.
-fn ticket_text() -> &'static str {
-    static TEXT: OnceLock<String> = OnceLock::new();
-    TEXT.get_or_init(|| {
-        let state = tempfile::tempdir().expect("folder");
-        let facts = FactsFile::sample().save();
-        let output = Command::new(script("shim/loader/build-command", &[]))
-            .args(["run", "--dry-run", "--json", "--"])
-            .arg(built().program("corners"))
-            .env("METALSHIM_STATE_DIR", state.path())
-            .env("METALSHIM_FACTS", facts.path())
-            .output()
-            .expect("the command starts");
-        let json: serde_json::Value = serde_json::from_slice(&output.stdout)
-            .unwrap_or_else(|why| panic!("metalshim run --dry-run --json: {why}: {output:?}"));
-        let path = json["ticket"]
-            .as_str()
-            .unwrap_or_else(|| panic!("no ticket: {json}"));
-        fs::read_to_string(path).expect("the ticket's file")
-    })
-}
-
-/// The command's ticket, as one row changes it: untouched where it changes nothing.
-fn ticket(change: fn(&mut Ticket<'_>)) -> TicketFile {
-    let text = ticket_text();
-    let before = Ticket::parse(text.as_bytes()).expect("the command's ticket");
-    let mut after = before;
-    change(&mut after);
-    if after == before {
-        return TicketFile::raw(text.as_bytes());
-    }
-    let mut bytes = [0; MAX_LEN];
-    let length = after.write(&mut bytes).expect("a ticket");
-    TicketFile::raw(&bytes[..length])
 }
 
 /// Puts together what a run left behind. `ticket` is the path that the variable named.
@@ -327,102 +291,4 @@ fn every_form_does_what_this_systems_own_does() {
         different.len()
     );
     assert!(different.is_empty(), "{}", different.join("\n"));
-}
-
-/// The table would show nothing if every form did nothing.
-#[test]
-fn the_library_that_ships_raises_both_answers() {
-    for form in forms::all().iter().filter(|form| !form.is_own()) {
-        let ticket = ticket(|_| {});
-        let run = built().run("toy").shim(&ticket);
-        let outcome = form.run(&run.into_command());
-        assert_eq!(
-            outcome.picked(),
-            "1009/65536 fast_gpu_kernel",
-            "{}: {outcome:?}",
-            form.name
-        );
-        let stock = form.run(&built().run("toy").into_command());
-        assert_eq!(
-            stock.picked(),
-            "1005/32768 cpu_fallback",
-            "{}: {stock:?}",
-            form.name
-        );
-    }
-}
-
-/// Descriptors 0 to 2 that are closed at the start stay closed. An emulator uses them itself.
-#[test]
-fn closed_descriptors_are_not_taken() {
-    for form in forms::all().iter().filter(|form| !form.is_own()) {
-        if form.is_emulated() {
-            println!(
-                "skipped for {}: the emulator opens descriptors of its own",
-                form.name
-            );
-            continue;
-        }
-        let ticket = ticket(|_| {});
-        let descriptors = |own: Command| {
-            let translated = form.translate(&own);
-            // The shell itself starts without the library.
-            let mut wrapped = Command::new("/bin/sh");
-            wrapped.args(["-c", "exec env \"$@\" 0<&- 2>&-", "sh"]);
-            for (name, value) in translated.get_envs() {
-                if let Some(value) = value {
-                    let mut pair = name.to_owned();
-                    pair.push("=");
-                    pair.push(value);
-                    wrapped.arg(pair);
-                }
-            }
-            wrapped.arg(translated.get_program());
-            let output = wrapped.output().expect("a shell");
-            let text = String::from_utf8_lossy(&output.stdout).into_owned();
-            text.lines()
-                .find(|line| line.starts_with("fds="))
-                .unwrap_or_default()
-                .to_owned()
-        };
-        let stock = descriptors(built().run("corners").into_command());
-        assert!(stock.starts_with("fds=1"), "{stock}");
-        let shimmed = descriptors(built().run("corners").shim(&ticket).into_command());
-        assert_eq!(shimmed, stock, "{}", form.name);
-        assert!(
-            ticket
-                .status()
-                .iter()
-                .any(|line| line.contains("state=installed"))
-        );
-    }
-}
-
-/// Other entries of the variable stay, in their order, and so does everything else.
-#[test]
-fn other_entries_are_kept() {
-    for form in forms::all().iter().filter(|form| !form.is_own()) {
-        for (list, left) in [
-            ("/a.dylib:SHIM:/b.dylib", Some("/a.dylib:/b.dylib")),
-            ("SHIM:/b.dylib", Some("/b.dylib")),
-            ("/a.dylib:SHIM", Some("/a.dylib")),
-            ("SHIM", None),
-        ] {
-            let ticket = ticket(|_| {});
-            let run = built()
-                .run("corners")
-                .arg("none")
-                .shim(&ticket)
-                .env("METALSHIM_OTHER", "kept");
-            let outcome = form.run_inserted(&run.into_command(), list);
-            let found = outcome.get("env.DYLD_INSERT_LIBRARIES");
-            assert_eq!(found, left, "{}: {list}: {outcome:?}", form.name);
-            assert_eq!(
-                outcome.get("env.METALSHIM_OTHER"),
-                Some("kept"),
-                "{outcome:?}"
-            );
-            assert_eq!(outcome.get("env.METALSHIM_TICKET"), None, "{outcome:?}");
-        }
-    }
 }
