@@ -7,6 +7,7 @@ mod corrupt;
 mod diff;
 mod properties;
 mod query;
+mod repo;
 mod reproducible;
 mod samples;
 mod tool;

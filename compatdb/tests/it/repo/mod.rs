@@ -1,0 +1,7 @@
+//! The repository, through the real tool, the real files, and a client that is not ours.
+
+mod attacks;
+mod client;
+mod keys;
+mod refusals;
+mod rig;
