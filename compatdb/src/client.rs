@@ -111,6 +111,23 @@ pub fn is_interpreter(name: &str) -> bool {
     NAMES.contains(&bare.as_str())
 }
 
+/// `ggml@0.24.0` is said of the part that a client's versions can also be counted by: where one
+/// client alone has such a part, it is that client, of that version.
+fn part_of(clients: &[Client], told: &Told) -> Option<ClientMatch> {
+    let version = told.version.as_ref()?;
+    let has = |c: &&Client| {
+        let mut schemes = c.schemes.iter();
+        schemes.any(|s| s.name.eq_ignore_ascii_case(&told.name))
+    };
+    let mut found = clients.iter().filter(has);
+    let client = found.next().filter(|_| found.next().is_none())?;
+    Some(ClientMatch {
+        client: client.clone(),
+        version: Some(format!("{} {version}", told.name)),
+        by: By::Told,
+    })
+}
+
 /// Recognises a program. Empty: no row knows it.
 ///
 /// # Errors
@@ -128,6 +145,10 @@ pub fn recognise(
     };
     if let Some(told) = told {
         let named = |c: &&Client| c.id.eq_ignore_ascii_case(&told.name);
+        let by_part = part_of(clients, told);
+        if let Some(found) = by_part.filter(|_| !clients.iter().any(|c| named(&c))) {
+            return Ok(vec![found]);
+        }
         let client = clients
             .iter()
             .find(named)

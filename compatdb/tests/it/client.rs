@@ -101,6 +101,23 @@ fn an_interpreter_is_no_client_unless_the_user_says_so() {
 }
 
 #[test]
+fn the_ggml_in_it_says_the_client_and_its_version() {
+    for told in ["ggml@0.24.0", "GGML@0.24.0"] {
+        let found = who("x", "/x", &[], Some(told));
+        assert_eq!(found.len(), 1, "{told}");
+        assert_eq!(found[0].0, "llama.cpp");
+        assert!(found[0].1.eq_ignore_ascii_case("ggml 0.24.0"), "{found:?}");
+    }
+    let told: Told = "ggml".parse().unwrap();
+    let clients = [llama(), mlx()];
+    assert!(recognise(&clients, &Program::default(), Some(&told)).is_err());
+    // Two clients that count by the same part: neither is meant.
+    let clients = [llama(), llama()];
+    let told: Told = "ggml@0.24.0".parse().unwrap();
+    assert!(recognise(&clients, &Program::default(), Some(&told)).is_err());
+}
+
+#[test]
 fn a_client_that_no_row_knows_is_an_error_that_names_those_it_knows() {
     let told: Told = "lama@1".parse().unwrap();
     let error = recognise(&[llama(), mlx()], &Program::default(), Some(&told)).unwrap_err();
