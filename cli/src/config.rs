@@ -6,7 +6,7 @@
 //! word of whoever can write it, and then metalshim says so and does nothing.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -15,6 +15,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 
 use crate::error::{Error, Who, plain};
+use crate::regular;
 use crate::variables::Variables;
 
 /// Where the policy of this machine is.
@@ -61,7 +62,7 @@ pub fn config(variables: &Variables) -> Result<Config, Error> {
     let Some(path) = config_path(variables) else {
         return Ok(Config::default());
     };
-    match File::open(&path) {
+    match regular::open(&path) {
         Ok(file) => parse(&path, file, "configuration").map_err(|e| match e {
             Problem::Unreadable(says) => Error::user(says).hint(format!(
                 "make {} a readable file, or remove it",
@@ -84,7 +85,7 @@ pub fn policy(extra: Option<&Path>) -> Result<Policy, Error> {
     let Some(path) = extra else {
         return Ok(machine);
     };
-    let named = File::open(path)
+    let named = regular::open(path)
         .map_err(|e| Error::file("read", path, &e))
         .and_then(|file| read_policy(path, file))
         .map_err(|e| e.for_whom(Who::User))
@@ -93,7 +94,7 @@ pub fn policy(extra: Option<&Path>) -> Result<Policy, Error> {
 }
 
 fn machine_policy(path: &Path) -> Result<Policy, Error> {
-    let file = match File::open(path) {
+    let file = match regular::open(path) {
         Ok(file) => file,
         Err(e) if missing(&e) => return Ok(Policy::default()),
         Err(e) => {
@@ -141,14 +142,10 @@ enum Problem {
 }
 
 fn parse<T: DeserializeOwned>(path: &Path, file: File, what: &str) -> Result<T, Problem> {
-    let mut text = String::new();
-    if let Err(e) = file.take(MAX_LEN).read_to_string(&mut text) {
+    let text = regular::text(file, MAX_LEN).map_err(|e| {
         let path = path.display();
-        return Err(Problem::Unreadable(format!(
-            "could not read the {what} {path}: {}",
-            plain(&e)
-        )));
-    }
+        Problem::Unreadable(format!("could not read the {what} {path}: {}", plain(&e)))
+    })?;
     toml::from_str(&text).map_err(|e| {
         Problem::Invalid(format!(
             "the {what} {} cannot be used: {}",

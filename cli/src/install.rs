@@ -3,10 +3,10 @@
 //! **Contract.** They are found from the command's own real path, never from a variable:
 //! what is put into other programs must not be a matter of the environment.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, plain};
+use crate::regular;
 use crate::variables;
 
 /// The shim's file name: its base name is how the shim finds its own entry in the list of
@@ -63,18 +63,13 @@ pub fn shim() -> Result<PathBuf, Error> {
             "install metalshim again"
         }));
     };
-    let opened = File::open(path).and_then(|file| file.metadata());
+    let opened = regular::open(path).map(|_| ());
     match opened {
         Err(e) => Err(Error::file("read the shim", path, &e).hint(format!(
             "make {} readable for everybody, or install metalshim again",
             path.display()
         ))),
-        Ok(metadata) if !metadata.is_file() => Err(Error::machine(format!(
-            "the shim is not a file: {}",
-            path.display()
-        ))
-        .hint("install metalshim again")),
-        Ok(_) => listable(path).map(|()| path.clone()),
+        Ok(()) => listable(path).map(|()| path.clone()),
     }
 }
 

@@ -20,6 +20,7 @@ pub mod launch;
 pub mod printer;
 pub mod program;
 pub mod refusal;
+pub mod regular;
 pub mod state;
 pub mod table;
 pub mod tickets;

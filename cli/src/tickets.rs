@@ -16,6 +16,7 @@ use serde::Serialize;
 
 use crate::error::Error;
 use crate::printer::Style;
+use crate::regular;
 use crate::state::StateFolder;
 use crate::state::atomic::{self, Durability};
 
@@ -90,7 +91,7 @@ impl Reported {
 pub fn running(state: &StateFolder, boot_session: &str) -> Vec<Reported> {
     let mut running = Vec::new();
     for entry in entries(state) {
-        let content = fs::read(&entry.path).unwrap_or_default();
+        let content = content(&entry.path).unwrap_or_default();
         let ticket = Ticket::parse(&content).ok();
         if ticket.is_some_and(|t| t.boot_session != boot_session) {
             continue;
@@ -204,8 +205,12 @@ fn status_path(ticket: &Path) -> PathBuf {
     name.into()
 }
 
+fn content(ticket: &Path) -> std::io::Result<Vec<u8>> {
+    regular::bytes(regular::open(ticket)?, MAX_LEN as u64)
+}
+
 fn is_of_another_boot(ticket: &Path, boot_session: &str) -> bool {
-    let Ok(content) = fs::read(ticket) else {
+    let Ok(content) = content(ticket) else {
         return false;
     };
     Ticket::parse(&content).is_ok_and(|t| t.boot_session != boot_session)

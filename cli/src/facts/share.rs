@@ -7,7 +7,6 @@
 //! was made. Any other copy counts as stated, with a warning.
 
 use std::fs;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::time::{Duration, SystemTime};
@@ -18,6 +17,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use crate::error::Error;
+use crate::regular;
 use crate::state::StateFolder;
 
 /// Where macOS guests find shared folders.
@@ -145,11 +145,9 @@ fn find(shares: &Path) -> Result<Found, String> {
             continue;
         }
         let read = || {
-            let file = fs::File::open(&path)?;
+            let file = regular::open(&path)?;
             let modified = file.metadata()?.modified()?;
-            let mut text = String::new();
-            file.take(MAX_LEN).read_to_string(&mut text)?;
-            Ok((text, modified))
+            Ok((regular::text(file, MAX_LEN)?, modified))
         };
         let (text, modified): (String, SystemTime) =
             read().map_err(|e: std::io::Error| format!("{}: {e}", path.display()))?;

@@ -1,7 +1,6 @@
 //! Facts from a file, so that any guest can be simulated.
 
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::path::Path;
 
 use compatdb::Facts;
@@ -11,6 +10,7 @@ use serde::{Deserialize, Deserializer};
 
 use super::{Machine, Source};
 use crate::error::Error;
+use crate::regular;
 use crate::variables;
 
 /// What stands for this machine when no file is named; the simulated guest's library has
@@ -87,14 +87,7 @@ pub(super) fn read(path: Option<&Path>) -> Result<Machine, Error> {
 }
 
 fn contents(path: &Path) -> io::Result<String> {
-    let mut text = String::new();
-    File::open(path)?
-        .take(MAX_LEN + 1)
-        .read_to_string(&mut text)?;
-    if text.len() as u64 > MAX_LEN {
-        return Err(io::Error::other("it is larger than 64 KB"));
-    }
-    Ok(text)
+    regular::text(regular::open(path)?, MAX_LEN)
 }
 
 fn machine(text: &str, source: Source) -> Result<Machine, toml::de::Error> {

@@ -9,6 +9,7 @@ use serde::de::DeserializeOwned;
 use super::StateFolder;
 use super::atomic::{self, Durability};
 use crate::error::{Error, plain};
+use crate::regular;
 
 /// No state file is larger.
 const MAX_LEN: u64 = 1 << 20;
@@ -73,12 +74,7 @@ impl StateFolder {
 }
 
 fn bounded(path: &std::path::Path) -> io::Result<String> {
-    use std::io::Read;
-    let mut text = String::new();
-    fs::File::open(path)?
-        .take(MAX_LEN)
-        .read_to_string(&mut text)?;
-    Ok(text)
+    regular::text(regular::open(path)?, MAX_LEN)
 }
 
 #[cfg(test)]

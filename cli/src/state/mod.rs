@@ -19,7 +19,10 @@ mod json;
 
 use std::fs::{self, File};
 use std::io;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
+
+use rustix::fs::OFlags;
 
 use crate::error::{Error, plain};
 use crate::variables::{self, Variables};
@@ -110,6 +113,9 @@ impl StateFolder {
                 .create(true)
                 .truncate(false)
                 .write(true)
+                .mode(0o600)
+                // Never somebody else's file, nor a pipe that has no reader.
+                .custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed())
                 .open(&path)?;
             file.lock()?;
             Ok(file)

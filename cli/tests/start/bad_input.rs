@@ -54,6 +54,43 @@ fn a_broken_policy_or_configuration_is_named() {
 }
 
 #[test]
+fn a_policy_larger_than_any_is_refused_and_not_cut() {
+    let user = User::new();
+    let padding = "#".repeat(300_000);
+    let policy = format!("{padding}\ndeny_guest_builds = [\"25F84\"]\n");
+    user.file("policy.toml", &policy);
+    let ended = user.types("run --policy policy.toml -- TOY");
+    assert_eq!(ended.code, 125);
+    assert!(ended.err.contains("larger than 256 KB"), "{}", ended.err);
+    user.file(".config/metalshim/config.toml", &padding);
+    assert_eq!(user.types("run -- TOY").code, 125);
+}
+
+#[test]
+fn a_pipe_where_a_file_should_be_is_an_error_and_not_waited_for() {
+    let user = User::new();
+    user.file("pipe", "");
+    let pipe = user.home.path().join("pipe");
+    fs::remove_file(&pipe).unwrap();
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.unwrap().success());
+    let is_said = |ended: &Ended| ended.err.contains("not a regular file");
+    let policy = user.types("run --policy pipe -- TOY");
+    assert!(policy.code == 125 && is_said(&policy), "{}", policy.err);
+    let database = user.types("db verify pipe");
+    assert!(database.code == 2 && is_said(&database), "{}", database.err);
+    fs::create_dir_all(user.home.path().join(".config/metalshim")).unwrap();
+    fs::rename(
+        &pipe,
+        user.home.path().join(".config/metalshim/config.toml"),
+    )
+    .unwrap();
+    let config = user.types("run --or-stock -- TOY");
+    assert!(config.code == 0 && is_said(&config), "{}", config.err);
+    assert_eq!(config.printed("apple_family"), "1005");
+}
+
+#[test]
 fn a_program_that_is_missing_is_127_and_one_that_cannot_start_126() {
     let user = User::new();
     user.file("data", "no program");

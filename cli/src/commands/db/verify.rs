@@ -4,7 +4,6 @@
 //! **Honest scope.** A signature is not part of a single file: whether a database is signed
 //! is what `metalshim db info` says of the one in use.
 
-use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -13,6 +12,7 @@ use serde::Serialize;
 
 use crate::error::Error;
 use crate::printer::{Report, Style};
+use crate::regular;
 use crate::table::paragraph;
 
 /// What `db verify` says.
@@ -87,7 +87,7 @@ impl Rows {
 pub(super) fn verify(file: &Path, width: Option<usize>) -> Result<Verified, Error> {
     let mut bytes = Vec::new();
     // One byte more than is opened is enough to see that a file is too long.
-    File::open(file)
+    regular::open(file)
         .and_then(|f| f.take(MAX_LEN as u64 + 1).read_to_end(&mut bytes))
         .map_err(|e| {
             Error::file("read", file, &e).hint("name a database file that this user can read")
