@@ -20,7 +20,7 @@ demo: release shim guest
 
 ## make test    every test
 .PHONY: test
-test: guest shim program-fixtures
+test: guest shim program-fixtures update-fixtures
 	cargo $(TEST) --workspace --exclude metalshim-shim $(SIMULATE)
 	cargo test --quiet --doc --workspace --exclude metalshim-shim $(SIMULATE)
 
@@ -28,6 +28,12 @@ test: guest shim program-fixtures
 .PHONY: program-fixtures
 program-fixtures:
 	@.ci/fetch-program-fixtures
+
+# PyPI tuf and faketime for the tests of updates; those that cannot be had are skipped there.
+.PHONY: update-fixtures
+update-fixtures:
+	@.ci/tuf-python >/dev/null || echo "no PyPI tuf: the tests of updates skip" >&2
+	@.ci/need faketime || echo "no faketime: tests of updates at other clocks skip" >&2
 
 ## make release the command, in target/release/metalshim
 .PHONY: release

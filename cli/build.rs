@@ -1,5 +1,5 @@
 //! Builds the database that the program embeds, from the reviewed records: the unsigned
-//! development database.
+//! development database. A release has `compatdb/seed/`, a signed repository, and embeds that.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -16,6 +16,37 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let bytes = compatdb::build_database(&records, &records.release)?;
     let out = std::env::var_os("OUT_DIR").ok_or("cargo sets OUT_DIR")?;
-    compatdb::write_file(&PathBuf::from(out).join("compat.sqlite"), &bytes)?;
+    let out = PathBuf::from(out);
+    compatdb::write_file(&out.join("compat.sqlite"), &bytes)?;
+    let seed = Path::new(env!("CARGO_MANIFEST_DIR")).join("../compatdb/seed");
+    // A path that is not there would have this run each time.
+    if seed.exists() {
+        println!("cargo::rerun-if-changed={}", seed.display());
+    }
+    compatdb::write_file(&out.join("seed.rs"), seed_list(&seed)?.as_bytes())?;
     Ok(())
+}
+
+/// The signed repository of a release, as a Rust list of names and bytes; empty without one.
+fn seed_list(seed: &Path) -> Result<String, Box<dyn Error>> {
+    let mut list = String::from("&[\n");
+    for folder in ["", "metadata", "targets"] {
+        let Ok(entries) = std::fs::read_dir(seed.join(folder)) else {
+            continue;
+        };
+        let mut paths = Vec::new();
+        for entry in entries {
+            paths.push(entry?.path());
+        }
+        paths.sort();
+        for path in paths.iter().filter(|path| path.is_file()) {
+            let name = path.file_name().and_then(|name| name.to_str());
+            let name = name.ok_or("a file of the seed has no readable name")?;
+            let name = Path::new(folder).join(name);
+            let path = path.canonicalize()?;
+            list.push_str(&format!("({name:?}, include_bytes!({path:?})),\n"));
+        }
+    }
+    list.push_str("]\n");
+    Ok(list)
 }

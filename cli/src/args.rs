@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{completions, db, demo, disable, doctor, enable, man, run, status};
+use crate::commands::{
+    completions, db, demo, disable, doctor, enable, man, run, status, tuf_client, update,
+};
 
 const AFTER_HELP: &str = "\
 Start here:
@@ -65,6 +67,11 @@ pub enum Command {
     Doctor(doctor::Args),
     /// Look into the database of verified pairs
     Db(db::Args),
+    /// Fetch the newest signed database
+    Update(update::Args),
+    /// The interface of the conformance suite for TUF clients
+    #[command(hide = true)]
+    TufClient(tuf_client::Args),
     /// Print a completion script for a shell
     Completions(completions::Args),
     /// Print the manual page, or write all pages into a folder

@@ -38,6 +38,22 @@ pub struct Config {
     pub profile: Option<Profile>,
     /// Which children are followed, like `--follow`, which beats it.
     pub follow: Option<String>,
+    /// Where updates come from, like `--from`, which beats it, as `METALSHIM_REPOSITORY` does.
+    pub repository: Option<String>,
+    /// The root that updates are verified from, an absolute path; `--trust-root` beats it.
+    #[serde(deserialize_with = "absolute")]
+    pub trust_root: Option<PathBuf>,
+}
+
+fn absolute<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<PathBuf>, D::Error> {
+    let path = PathBuf::deserialize(deserializer)?;
+    if path.is_absolute() {
+        return Ok(Some(path));
+    }
+    Err(serde::de::Error::custom(format!(
+        "{} is not an absolute path",
+        path.display()
+    )))
 }
 
 fn profile<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Profile>, D::Error> {

@@ -50,7 +50,7 @@ impl Context {
 
     /// The database in use.
     pub fn database(&self) -> Result<Loaded, Error> {
-        database::needed()
+        database::needed(&self.variables)
     }
 
     /// This machine's policy and the one of `--policy` together.

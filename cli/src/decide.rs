@@ -80,7 +80,7 @@ impl Known {
         Ok(Self {
             machine: context.machine(host_build)?,
             policy: context.policy()?,
-            database: database::load().map_err(|e| e.to_string()),
+            database: database::load(&context.variables).map_err(|e| e.to_string()),
             state: context.state().ok(),
         })
     }
@@ -139,7 +139,10 @@ impl Known {
             request: &request,
             cli: &version()?,
             shim_abi: SHIM_ABI,
-            now: self.machine.now,
+            // A clock that is behind what was signed is wrong.
+            now: loaded
+                .and_then(|l| l.clock_floor)
+                .map_or(self.machine.now, |floor| floor.max(self.machine.now)),
             fresh_until: loaded.and_then(|l| l.fresh_until),
             unsigned: loaded.is_some_and(|l| l.origin == Origin::UnsignedDevelopment),
         });

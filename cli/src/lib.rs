@@ -25,6 +25,7 @@ pub mod state;
 pub mod table;
 pub mod tickets;
 pub mod unverified;
+pub mod update;
 pub mod variables;
 pub mod wish;
 
@@ -65,7 +66,9 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
 }
 
 fn dispatch(command: &Command, context: &Context) -> Result<Outcome, Error> {
-    use crate::commands::{completions, db, demo, disable, doctor, enable, man, run, status};
+    use crate::commands::{
+        completions, db, demo, disable, doctor, enable, man, run, status, tuf_client, update,
+    };
     match command {
         Command::Run(args) => run::run(args, context),
         Command::Enable(args) => enable::run(args, context),
@@ -76,6 +79,8 @@ fn dispatch(command: &Command, context: &Context) -> Result<Outcome, Error> {
         Command::Completions(args) => completions::run(args, context),
         Command::Man(args) => man::run(args, context),
         Command::Demo(args) => demo::run(args, context),
+        Command::Update(args) => update::run(args, context),
+        Command::TufClient(args) => tuf_client::run(args),
         #[cfg(all(target_os = "macos", not(feature = "simulate")))]
         Command::Device => {
             let device = crate::facts::mac_device::device()?;
@@ -91,7 +96,7 @@ fn dispatch(command: &Command, context: &Context) -> Result<Outcome, Error> {
 fn not_a_command(error: &clap::Error, variables: &Variables, in_run: bool) -> ExitCode {
     let printer = Printer::new(false, false, variables);
     let printed = match error.kind() {
-        ErrorKind::DisplayVersion => printer.out(&version()),
+        ErrorKind::DisplayVersion => printer.out(&version(variables)),
         // clap knows which of its texts go where; a reader that is gone is not an error.
         _ => error
             .print()
@@ -105,8 +110,8 @@ fn not_a_command(error: &clap::Error, variables: &Variables, in_run: bool) -> Ex
 }
 
 /// What `--version` prints: the database is as much of the version as the program is.
-fn version() -> String {
-    let database = match database::load() {
+fn version(variables: &Variables) -> String {
+    let database = match database::load(variables) {
         Ok(loaded) => loaded.says(),
         Err(e) => e.to_string(),
     };

@@ -75,7 +75,7 @@ pub const ALL: &[Variable] = &[
     },
     Variable {
         name: REPOSITORY,
-        says: "where updates of the database come from (this version has none)",
+        says: "where updates of the database come from: an address, a folder or a tar file; --from beats it",
     },
     Variable {
         name: NO_UPDATE_CHECK,
@@ -139,6 +139,8 @@ pub struct Variables {
     pub host_build: Option<String>,
     /// [`STATE_DIR`]
     pub state_dir: Option<PathBuf>,
+    /// [`REPOSITORY`]
+    pub repository: Option<String>,
     /// [`DISABLE`] is `1`
     pub disable: bool,
     /// [`NO_COLOR`], or a terminal without colour
@@ -175,6 +177,7 @@ impl Variables {
             facts: value(FACTS).map(PathBuf::from),
             host_build: text(HOST_BUILD),
             state_dir: value(STATE_DIR).map(PathBuf::from),
+            repository: text(REPOSITORY),
             disable: value(DISABLE).is_some_and(|v| v == "1"),
             no_color: set(NO_COLOR) || value(TERM).is_some_and(|v| v == "dumb"),
             home: absolute(HOME),

@@ -1,10 +1,14 @@
 //! `metalshim db`: looks into the database. Every figure with its source, and third-party
 //! evidence called what it is.
 
+mod history;
+mod import;
 pub(crate) mod info;
 mod lists;
+mod mirror;
 mod page;
 mod pairs;
+mod rollback;
 mod show;
 mod verify;
 pub(crate) mod words;
@@ -46,6 +50,14 @@ enum Command {
         /// Only these
         builds: Vec<OsBuild>,
     },
+    /// Take a copied repository in, with the same checks as `metalshim update`
+    Import(import::Args),
+    /// Copy the update repository into a folder, verified, for a web server to serve
+    Mirror(mirror::Args),
+    /// Which databases are here, and what was taken in when
+    History,
+    /// Swap back to the database before the one in use, if that may still be used
+    Rollback,
     /// Open a database file with all checks; 0 if it is one, 1 if not, 2 if it cannot be read
     Verify {
         /// The file
@@ -69,6 +81,13 @@ pub fn run(args: &Args, context: &Context) -> Result<Outcome, Error> {
         } else {
             Outcome::No
         });
+    }
+    match &args.command {
+        Command::Import(args) => return import::run(args, context),
+        Command::Mirror(args) => return mirror::run(args, context),
+        Command::History => return history::run(context),
+        Command::Rollback => return rollback::run(context),
+        _ => {}
     }
     let loaded = context.database()?;
     let database = &loaded.database;
@@ -112,7 +131,11 @@ pub fn run(args: &Args, context: &Context) -> Result<Outcome, Error> {
             let pairs = database.pairs(&Default::default()).map_err(damaged)?;
             printer.report(&lists::Builds::new(all, &pairs, builds, width))?;
         }
-        Command::Verify { .. } => {}
+        Command::Verify { .. }
+        | Command::Import(_)
+        | Command::Mirror(_)
+        | Command::History
+        | Command::Rollback => {}
     }
     Ok(Outcome::Yes)
 }

@@ -9,3 +9,5 @@ pub mod enable;
 pub mod man;
 pub mod run;
 pub mod status;
+pub mod tuf_client;
+pub mod update;

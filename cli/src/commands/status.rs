@@ -7,10 +7,11 @@
 
 use compatdb::facts::{Guest, Host};
 use compatdb::{Meta, Verdict};
+use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::context::Context;
-use crate::database::Origin;
+use crate::database::{Origin, Root};
 use crate::decide::{Known, Question};
 use crate::error::{Error, Outcome};
 use crate::printer::{Report, Style};
@@ -48,6 +49,10 @@ enum Database {
         origin: Origin,
         #[serde(flatten)]
         meta: Meta,
+        /// Until when its signatures vouch for it.
+        fresh_until: Option<Timestamp>,
+        /// The trust root in force; none where there is none.
+        trust_root: Option<Root>,
     },
     Invalid {
         error: String,
@@ -82,6 +87,19 @@ pub fn run(_: &Args, context: &Context) -> Result<Outcome, Error> {
     if let Verdict::Allow(allow) = &decision.verdict {
         warnings.extend(allow.warnings.iter().cloned());
     }
+    if let Ok(loaded) = &known.database {
+        warnings.extend(loaded.problems.iter().cloned());
+        // An allowed verdict says it itself.
+        let until = loaded
+            .fresh_until
+            .filter(|until| *until < known.machine.now);
+        if let (Some(until), Verdict::Refuse(_)) = (until, &decision.verdict) {
+            warnings.push(format!(
+                "the database's signed freshness ended on {}: `metalshim update`",
+                until.strftime("%F")
+            ));
+        }
+    }
     context.printer.report(&Status {
         enabled,
         verdict: decision.verdict,
@@ -91,6 +109,8 @@ pub fn run(_: &Args, context: &Context) -> Result<Outcome, Error> {
             Ok(loaded) => Database::Used {
                 origin: loaded.origin,
                 meta: loaded.database.meta().clone(),
+                fresh_until: loaded.fresh_until,
+                trust_root: loaded.root.clone(),
             },
             Err(error) => Database::Invalid {
                 error: error.clone(),
@@ -147,12 +167,23 @@ impl Report for Status {
             None => "host: not known".to_owned(),
         });
         lines.push(match &self.database {
-            Database::Used { origin, meta } => format!(
-                "database: {}, seq {}, published {}",
-                origin.says(),
-                meta.seq,
-                meta.published_at
-            ),
+            Database::Used {
+                origin,
+                meta,
+                trust_root,
+                ..
+            } => {
+                let root = trust_root
+                    .as_ref()
+                    .map(|root| format!("\ntrust root: {}", root.says));
+                format!(
+                    "database: {}, seq {}, published {}{}",
+                    origin.says(),
+                    meta.seq,
+                    meta.published_at,
+                    root.unwrap_or_default()
+                )
+            }
             Database::Invalid { error } => format!("database: {error}"),
         });
         for grant in &self.unverified {

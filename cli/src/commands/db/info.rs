@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::verify::Rows;
-use crate::database::{Loaded, Origin};
+use crate::database::{Loaded, Origin, Root};
 use crate::printer::{Report, Style};
 use crate::table::paragraph;
 
@@ -18,6 +18,12 @@ pub(super) struct Info {
     meta: Meta,
     /// Until when the signatures vouch for it.
     fresh_until: Option<Timestamp>,
+    /// The trust root in force; none where there is none.
+    trust_root: Option<Root>,
+    /// The deny list's `seq`; none where there is none.
+    deny_list_seq: Option<u64>,
+    /// What is there and could not be used.
+    problems: Vec<String>,
     /// Whole days since it was published.
     age_days: i64,
     rows: Rows,
@@ -35,6 +41,9 @@ impl Info {
             age_days: age_days(meta.published_at, now),
             meta,
             fresh_until: loaded.fresh_until,
+            trust_root: loaded.root.clone(),
+            deny_list_seq: loaded.deny_list.as_ref().map(|list| list.seq),
+            problems: loaded.problems.clone(),
             rows,
             width,
         }
@@ -63,12 +72,19 @@ impl Report for Info {
         field("published", &format!("{day}, {} days ago", self.age_days));
         field(
             "signed",
-            if self.signed {
-                "yes"
-            } else {
-                "no: it was built from the records together with this command, and has no trust root"
+            match (self.signed, &self.trust_root) {
+                (true, _) => "yes",
+                (false, None) => {
+                    "no: it was built from the records together with this command, and has no trust root"
+                }
+                (false, Some(_)) => {
+                    "no: it was built from the records together with this command; nothing signed was taken in yet"
+                }
             },
         );
+        if let Some(root) = &self.trust_root {
+            field("trust root", &root.says);
+        }
         match self.fresh_until {
             Some(until) => field("fresh until", &until.strftime("%F").to_string()),
             None => field("fresh until", "nothing is promised without signatures"),
@@ -79,7 +95,13 @@ impl Report for Info {
             &format!("metalshim {} or later", self.meta.min_cli),
         );
         field("sha256", &self.meta.sha256);
+        if let Some(seq) = self.deny_list_seq {
+            field("deny list", &format!("seq {seq}"));
+        }
         field("rows", &self.rows.text());
+        for problem in &self.problems {
+            field("warning", problem);
+        }
         out
     }
 }

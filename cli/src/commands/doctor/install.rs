@@ -34,7 +34,22 @@ pub(super) fn database(seen: &Seen) -> Vec<Finding> {
         Origin::UnsignedDevelopment => Finding::new(NAME, Warning, sentence(&says)).affects(
             "trust: no signature vouches for it, only the build of metalshim that it is part of",
         ),
+        _ => Finding::new(NAME, Fine, sentence(&says)),
     }];
+    if let Some(root) = &loaded.root {
+        findings.push(Finding::new(
+            NAME,
+            Fine,
+            format!("Trust root in force: {}.", root.says),
+        ));
+    }
+    for problem in &loaded.problems {
+        findings.push(
+            Finding::new(NAME, Warning, sentence(problem))
+                .affects("news: the next best database decides")
+                .command("Fetch it again.", "metalshim update"),
+        );
+    }
     if let Some(until) = loaded.fresh_until
         && until < seen.known.machine.now
     {

@@ -1,0 +1,7 @@
+r = Repository(databases)
+r.database(2)
+r.revoke(1)
+r.publish("first")
+r.now -= datetime.timedelta(days=20)
+r.database(3)
+r.publish("second")

@@ -1,0 +1,7 @@
+r = Repository(databases)
+r.database(2)
+r.revoke(1)
+r.publish("first")
+r.database(3)
+r.revoke(2)
+r.publish("second")

@@ -1,0 +1,8 @@
+r = Repository(databases)
+r.database(2)
+r.revoke(1)
+r.publish("first")
+r.rotate("root")
+r.database(3)
+r.revoke(2)
+r.publish("second")
