@@ -94,7 +94,8 @@ pub fn load(variables: &Variables) -> Result<Loaded, OpenError> {
     let state = state.as_ref().map(StateFolder::path);
     let trust = trust::in_force(None, configured.as_deref(), state).unwrap_or_else(|e| {
         problems.push(e.says);
-        None
+        // This build's own root, where it has one.
+        trust::in_force(None, None, None).ok().flatten()
     });
     let Some(trust) = trust else {
         return unsigned(None, problems);

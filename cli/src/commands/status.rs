@@ -52,7 +52,7 @@ enum Database {
         /// Until when its signatures vouch for it.
         fresh_until: Option<Timestamp>,
         /// The trust root in force; none where there is none.
-        trust_root: Option<Root>,
+        trust_root: Option<Box<Root>>,
     },
     Invalid {
         error: String,
@@ -110,7 +110,7 @@ pub fn run(_: &Args, context: &Context) -> Result<Outcome, Error> {
                 origin: loaded.origin,
                 meta: loaded.database.meta().clone(),
                 fresh_until: loaded.fresh_until,
-                trust_root: loaded.root.clone(),
+                trust_root: loaded.root.clone().map(Box::new),
             },
             Err(error) => Database::Invalid {
                 error: error.clone(),

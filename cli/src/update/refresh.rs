@@ -12,7 +12,7 @@ use super::limits;
 use super::problem::Problem;
 use super::transport::Transport;
 use super::verify::{
-    EARLY, Keys, Listed, Metadata, REVOCATIONS, Verified, delegation, keys_of_root, verify,
+    Denied, EARLY, Keys, Listed, Metadata, REVOCATIONS, Verified, delegation, keys_of_root, verify,
 };
 
 /// What a place has, verified.
@@ -138,7 +138,7 @@ pub(crate) fn refresh(
 
 /// The revoker's metadata and the deny list. A deny list whose freshness is over is taken all
 /// the same: it can only deny.
-fn deny_list(updater: &mut Updater, kept: &Kept) -> Result<Option<(Vec<u8>, Vec<u8>)>, Problem> {
+fn deny_list(updater: &mut Updater, kept: &Kept) -> Result<Option<Denied>, Problem> {
     let trusted = updater.trusted();
     let Some(targets) = trusted.targets_role("targets") else {
         return Ok(None);

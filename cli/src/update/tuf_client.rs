@@ -5,7 +5,7 @@
 //! nothing else that ends in `.json`. What a refresh trusted before it failed is kept.
 
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use sigstore_tuf::TargetFile;
 
@@ -144,7 +144,7 @@ fn read(path: &Path) -> Result<Option<Vec<u8>>, Problem> {
     }
 }
 
-fn write(path: &PathBuf, bytes: &[u8]) -> Result<(), Problem> {
+fn write(path: &Path, bytes: &[u8]) -> Result<(), Problem> {
     let on_disk = |(path, e)| Problem::Disk(path, e);
     let files = Files::real();
     if let Some(folder) = path.parent() {

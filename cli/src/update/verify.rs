@@ -30,8 +30,11 @@ pub(crate) struct Metadata {
     /// The top-level targets.
     pub(crate) targets: Vec<u8>,
     /// The revoker's metadata and the deny list, where the repository has them.
-    pub(crate) revoker: Option<(Vec<u8>, Vec<u8>)>,
+    pub(crate) revoker: Option<Denied>,
 }
+
+/// The revoker's metadata, and the deny list.
+pub(crate) type Denied = (Vec<u8>, Vec<u8>);
 
 /// What a set of metadata vouches for.
 #[derive(Clone, Debug)]
