@@ -37,6 +37,8 @@ pub struct Known {
 pub struct Question<'a> {
     /// `--profile`
     pub profile: Option<Profile>,
+    /// The profile of the settings: what is stored, or written in `config.toml`. A flag beats it.
+    pub at_most: Option<Profile>,
     /// `--allow-unverified`; none asks for a grant that still holds.
     pub allow_unverified: Option<&'a OsBuild>,
     /// The program, if one is asked about.
@@ -101,6 +103,7 @@ impl Known {
             clients: Vec::new(),
             // A grant remembers the profile that it was given for.
             profile: question.profile.or(grant.as_ref().and_then(|g| g.profile)),
+            at_most: question.at_most.filter(|_| question.profile.is_none()),
             allow_unverified: question.allow_unverified.or(granted).cloned(),
             target: Target::Injectable,
         };

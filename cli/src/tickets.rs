@@ -111,13 +111,15 @@ pub fn running(state: &StateFolder, boot_session: &str) -> Vec<Reported> {
 
 /// What was reported under one ticket, in the order in which it was written.
 pub fn reported(ticket: &Path) -> Vec<Reported> {
-    let mut text = String::new();
+    let mut bytes = Vec::new();
     // A status that cannot be read says nothing; it is never needed to start anything.
-    let read = fs::File::open(status_path(ticket))
-        .and_then(|file| file.take(MAX_STATUS).read_to_string(&mut text));
+    let read = regular::open(&status_path(ticket))
+        .and_then(|file| file.take(MAX_STATUS).read_to_end(&mut bytes));
     if read.is_err() {
         return Vec::new();
     }
+    // A program's path can be any bytes; the other lines count all the same.
+    let text = String::from_utf8_lossy(&bytes);
     text.lines().filter_map(parse_line).collect()
 }
 
@@ -279,6 +281,16 @@ mod tests {
             database: "1:0123456789abcdef",
             follow: "none",
         }
+    }
+
+    #[test]
+    fn a_path_that_is_not_text_hides_no_other_line() {
+        let (dir, _) = state();
+        let ticket = dir.path().join("1-1");
+        let lines = b"pid=1 state=installed reason=- program=/k\xff\npid=2 state=refused reason=drift-family program=/b\n";
+        fs::write(status_path(&ticket), lines).unwrap();
+        let pids: Vec<u32> = reported(&ticket).iter().map(|line| line.pid).collect();
+        assert_eq!(pids, [1, 2]);
     }
 
     #[test]

@@ -108,6 +108,7 @@ fn answer(db: &Database, facts: &Facts) -> Verdict {
         },
         policy: &Policy::default(),
         request: &Request {
+            at_most: None,
             profile: Some(Profile::CAUTIOUS),
             ..Request::default()
         },

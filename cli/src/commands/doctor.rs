@@ -222,7 +222,8 @@ fn gather(args: &Args, context: &Context) -> Result<Seen, Error> {
         (resolved.unwrap_or_else(|| looked.path.clone()), looked)
     });
     let decision = known.decide(Question {
-        profile: settings.profile,
+        profile: None,
+        at_most: settings.profile,
         allow_unverified: None,
         program: asked.as_ref().map(|(resolved, looked)| Asked {
             name: base_name(&looked.path),

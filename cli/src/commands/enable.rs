@@ -66,7 +66,8 @@ pub fn run(args: &Args, context: &Context) -> Result<Outcome, Error> {
     let mut warnings = facts::find_out(&state, &before)?;
     let known = Known::gather(context, args.host_build.as_ref())?;
     let decision = known.decide(Question {
-        profile: args.profile.or(context.config()?.profile),
+        profile: args.profile,
+        at_most: context.config()?.profile,
         allow_unverified: args.allow_unverified.as_ref(),
         program: None,
     })?;

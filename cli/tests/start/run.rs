@@ -196,6 +196,24 @@ fn the_client_is_recognised_or_told() {
 }
 
 #[test]
+fn a_stored_profile_is_no_consent_to_more_for_an_unverified_pair() {
+    let facts = FactsFile::parse(include_str!("../../../shim/guest/facts/unlisted-pair.toml"));
+    let user = User::on(facts);
+    user.file(
+        ".config/metalshim/config.toml",
+        "profile = \"1009/65536\"\n",
+    );
+    let told = |ended: crate::Ended| {
+        let memory = ended.printed("max_threadgroup_memory");
+        format!("{}/{memory}", ended.printed("apple_family"))
+    };
+    let run = "run --allow-unverified 26A428";
+    assert_eq!(told(user.types(&format!("{run} -- TOY"))), "1007/32768");
+    let asked = user.types(&format!("{run} --profile 1008/32768 -- TOY"));
+    assert_eq!(told(asked), "1008/32768");
+}
+
+#[test]
 fn an_unverified_pair_can_be_tried_for_seven_days() {
     let facts = || FactsFile::parse(include_str!("../../../shim/guest/facts/unlisted-pair.toml"));
     let user = User::on(facts());

@@ -90,6 +90,13 @@ pub(super) fn effective(
         }),
         None => {}
     }
+    if let Some(profile) = case.request.at_most {
+        caps.push(Cap {
+            by: "setting",
+            profile,
+            says: format!("The settings say at most {profile}."),
+        });
+    }
     if let Some(profile) = case.policy.max_profile {
         caps.push(Cap {
             by: "policy",

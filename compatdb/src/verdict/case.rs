@@ -57,6 +57,9 @@ pub struct Request {
     pub clients: Vec<ClientMatch>,
     /// `--profile`.
     pub profile: Option<Profile>,
+    /// A stored wish for at most that. It only lowers: it is no consent to more for a pair
+    /// that nobody has verified.
+    pub at_most: Option<Profile>,
     /// `--allow-unverified`.
     pub allow_unverified: Option<OsBuild>,
     /// Whether the program can load the library.

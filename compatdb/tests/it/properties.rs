@@ -119,11 +119,13 @@ impl World {
 prop_compose! {
     fn requests()(
         clients in vec(clients(), 0..3), profile in option::of(profiles()),
+        at_most in option::of(profiles()),
         allow_unverified in option::of(builds()), injectable in prop::bool::weighted(0.9),
     ) -> compatdb::verdict::Request {
         compatdb::verdict::Request {
             clients,
             profile,
+            at_most,
             allow_unverified,
             target: match injectable {
                 true => Target::Injectable,
@@ -269,6 +271,9 @@ proptest! {
             if let Some(asked) = world.setting.request.profile {
                 prop_assert!(allow.profile.is_within(asked));
             }
+            if let Some(most) = world.setting.request.at_most {
+                prop_assert!(allow.profile.is_within(most));
+            }
             if let Some(most) = world.setting.policy.max_profile {
                 prop_assert!(allow.profile.is_within(most));
             }
@@ -340,6 +345,7 @@ proptest! {
         let mut without = world.setting.clone();
         without.request.clients.clear();
         without.request.profile = None;
+        without.request.at_most = None;
         if let Verdict::Allow(wide) = world.decide_as(&without)
             && wide.record.is_some()
             && let Some(narrow) = world.profile(&world.setting)

@@ -72,7 +72,8 @@ impl Plan {
         let runs = looked.runs.as_ref().map(|runs| runs.program.clone());
         let resolved = runs.unwrap_or_else(|| resolved(&asked.path));
         let question = Question {
-            profile: args.profile.or(settings.profile),
+            profile: args.profile,
+            at_most: settings.profile,
             allow_unverified: args.allow_unverified.as_ref(),
             program: Some(Asked {
                 name: base_name(&asked.path),
