@@ -76,11 +76,11 @@ rehearsal: need-c
 guest: need-objc
 	@$(MAKE) --silent -C shim/guest OUT=$(TARGET)/guest
 
-## make bench   what the database, and starting through metalshim, cost; each against a baseline in one run
+## make bench   what it all costs, against a baseline in the same run; at the end each limit, OK or OVER
 .PHONY: bench
-bench: release shim guest
-	cargo bench --quiet --locked -p compatdb --bench verdict
-	cargo bench --quiet --locked -p metalshim --bench start $(SIMULATE)
+bench: release shim guest need-foundation
+	@$(MAKE) --no-print-directory -C shim/guest OUT=$(TARGET)/guest bench
+	@TARGET=$(TARGET) .ci/bench $(SIMULATE)
 
 ## make tsan    64 threads in front of the shim under ThreadSanitizer (needs a nightly Rust)
 .PHONY: tsan
@@ -119,10 +119,13 @@ install: release shim
 	install -m 755 $(TARGET)/release/metalshim $(DESTDIR)$(PREFIX)/bin/metalshim
 	install -m 644 $(TARGET)/shim/$(LIBRARY) $(DESTDIR)$(PREFIX)/libexec/$(LIBRARY)
 
-.PHONY: need-c need-objc need-real
+.PHONY: need-c need-objc need-real need-foundation
 need-c:
 	@.ci/need cc
 need-objc:
 	@.ci/need objc
 need-real:
 	@.ci/need cc objc clang-19 gnustep blocks
+# Only for comparison: the benchmarks say so where it is missing.
+need-foundation:
+	@$(if $(MAC),true,.ci/need gnustep || true)

@@ -1,5 +1,5 @@
 //! How long the question takes whether a program can be injected: for one of 200 MB with the
-//! signature that such a program has, against one of 1 KB. Ends with 1 above 20 ms.
+//! signature that such a program has, against one of 1 KB. At most 20 ms.
 //! `cargo run --release -p metalshim --example bench_preflight`
 
 #![allow(clippy::print_stdout)]
@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 
 use compatdb::facts::Sip;
 use metalshim_cli::program::{Context, preflight};
+use metalshim_guest::figures::limit;
 
 use build::{DYLD, LIBRARIES, MachO, Sig, der, plain, xml};
 
@@ -39,9 +40,15 @@ fn main() -> Result<(), Box<dyn Error>> {
         "ratio                              {:>9.2}",
         micros(large) / micros(small)
     );
-    if large > LIMIT {
-        return Err(format!("the large one takes {large:?}, more than {LIMIT:?}").into());
-    }
+    println!(
+        "{}",
+        limit(
+            "preflight of a program of 200 MB",
+            micros(large) / 1000.0,
+            micros(LIMIT) / 1000.0,
+            "ms"
+        )
+    );
     Ok(())
 }
 
