@@ -2,10 +2,10 @@
 //!
 //! **Contract.** Everything goes from a trust root down to the bytes that are opened; nothing
 //! is remembered as "verified already". What is fetched and what is kept go through the same
-//! [`verify`]. docs/updates.md tells the whole story: roles, what an attacker can and cannot
+//! `verify`. docs/updates.md tells the whole story: roles, what an attacker can and cannot
 //! do, clocks, messages.
 //!
-//! Layout: [`transport`] (where from), `refresh` (one refresh in memory), [`verify`] (what
+//! Layout: [`transport`] (where from), `refresh` (one refresh in memory), `verify` (what
 //! a set of metadata vouches for), `floor` and [`clock`] (what is too old), [`take`] (the order
 //! of taking in), `store` over `files` (the disk), [`trust`] (the root), [`in_use`] (which
 //! database decides), [`tuf_client`] (the conformance suite's interface).
