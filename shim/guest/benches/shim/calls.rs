@@ -36,7 +36,7 @@ pub(crate) fn measure(kit: &Kit, ticket: &TicketFile) {
         println!("{name:<46} {stock:>9.2} {shim:>9.2} {:>8.2}", shim - stock);
     }
     for (name, stock, shim) in rows {
-        let name = format!("one call of {name}: added");
+        let name = format!("added to one call of {name}");
         println!("{}", limit(&name, shim - stock, LIMIT, "ns"));
     }
     println!();
