@@ -214,6 +214,40 @@ fn hooks_between_fork_and_exec_take_no_lock() {
     }
 }
 
+#[test]
+fn nothing_is_looked_up_between_fork_and_exec_without_a_ticket_either() {
+    // The linker's log has the process's id in front. The program is missing, so a child has
+    // nothing to look up but what the hooks would.
+    let none = ticket("none");
+    let spawner = built().program("spawner");
+    for (method, with_ticket) in [
+        ("fork-execve", false),
+        ("fork-execvp", false),
+        ("fork-execve", true),
+    ] {
+        let mut command = Command::new(&spawner);
+        command
+            .args([method, "/no/such/program"])
+            .env("LD_PRELOAD", built().shim())
+            .env("LD_BIND_NOW", "1")
+            .env("LD_DEBUG", "symbols");
+        if with_ticket {
+            command.env("METALSHIM_TICKET", none.path());
+        }
+        let output = command.output().unwrap();
+        let log = String::from_utf8_lossy(&output.stderr);
+        let stdout = String::from_utf8_lossy(&output.stdout);
+        let parent = stdout.lines().find_map(|l| l.strip_prefix("spawner_pid="));
+        let parent = parent.expect("the spawner prints its id");
+        assert!(log.contains("symbol=execve"), "LD_DEBUG says nothing");
+        let lookups = log.lines().filter_map(|line| {
+            let (pid, what) = line.trim_start().split_once(':')?;
+            (pid != parent && what.contains("symbol=exec")).then_some(what)
+        });
+        assert_eq!(lookups.collect::<Vec<_>>(), [""; 0], "{method}");
+    }
+}
+
 /// Starts a program by a shell that names the ticket for its own process, as `run` does.
 fn in_the_started_process(follow: &'static str, prefix: &str, command: &[&Path]) -> Outcome {
     let ticket = ticket(follow);

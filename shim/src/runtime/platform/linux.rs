@@ -211,12 +211,20 @@ static EXECVPE: Next = Next::new(c"execvpe");
 static SPAWN: Next = Next::new(c"posix_spawn");
 static SPAWNP: Next = Next::new(c"posix_spawnp");
 
-/// Looks the overridden functions up: the hooks may run where that cannot be done any more.
-pub(crate) fn ready_children() {
+#[unsafe(link_section = ".init_array")]
+#[used]
+static READY: extern "C" fn() = ready;
+
+/// Looks the overridden functions up before `main`, with a ticket or without: whoever forks has
+/// these hooks, and between fork and exec nothing can be looked up any more.
+extern "C" fn ready() {
     for next in [&DLOPEN, &EXECVE, &EXECVPE, &SPAWN, &SPAWNP] {
         next.get();
     }
 }
+
+/// Nothing is left to look up: see `ready`.
+pub(crate) fn ready_children() {}
 
 /// # Safety
 ///
