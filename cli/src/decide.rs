@@ -35,9 +35,10 @@ pub struct Known {
 /// What is asked for.
 #[derive(Clone, Debug, Default)]
 pub struct Question<'a> {
-    /// `--profile`
+    /// `--profile` of this command.
     pub profile: Option<Profile>,
-    /// The profile of the settings: what is stored, or written in `config.toml`. A flag beats it.
+    /// What `enable` and the configuration say where the command does not: the most that
+    /// programs are told, which never makes it more.
     pub at_most: Option<Profile>,
     /// `--allow-unverified`; none asks for a grant that still holds.
     pub allow_unverified: Option<&'a OsBuild>,
@@ -69,7 +70,8 @@ pub struct Decision {
     pub lookup: Option<Lookup>,
     /// What the program was recognised as.
     pub clients: Vec<ClientMatch>,
-    /// The grant of an earlier `--allow-unverified` that still holds.
+    /// The grant of an earlier `--allow-unverified` that still holds, with the profile that it
+    /// gives where the command line says nothing.
     pub grant: Option<unverified::Grant>,
 }
 
@@ -94,15 +96,17 @@ impl Known {
     pub fn decide(&self, question: Question<'_>) -> Result<Decision, Error> {
         let facts = &self.machine.facts;
         let guest = &facts.guest.build;
-        let grant = match &self.state {
+        let mut grant = match &self.state {
             Some(state) => unverified::current(state, guest, self.machine.now)?,
             None => None,
         };
+        if let Some(grant) = &mut grant {
+            grant.profile = unverified::profile(grant.profile, question.at_most);
+        }
         let granted = grant.as_ref().map(|g| &g.build);
         let mut request = Request {
             clients: Vec::new(),
-            // A grant remembers the profile that it was given for.
-            profile: question.profile.or(grant.as_ref().and_then(|g| g.profile)),
+            profile: question.profile,
             at_most: question.at_most.filter(|_| question.profile.is_none()),
             allow_unverified: question.allow_unverified.or(granted).cloned(),
             target: Target::Injectable,
@@ -135,20 +139,33 @@ impl Known {
             },
         };
         let loaded = self.database.as_ref().ok();
-        let verdict = compatdb::decide(&Case {
-            facts,
-            database: evidence,
-            policy: &self.policy,
-            request: &request,
-            cli: &version()?,
-            shim_abi: SHIM_ABI,
-            // A clock that is behind what was signed is wrong.
-            now: loaded
-                .and_then(|l| l.clock_floor)
-                .map_or(self.machine.now, |floor| floor.max(self.machine.now)),
-            fresh_until: loaded.and_then(|l| l.fresh_until),
-            unsigned: loaded.is_some_and(|l| l.origin == Origin::UnsignedDevelopment),
-        });
+        let cli = version()?;
+        let decide = |request: &Request| {
+            compatdb::decide(&Case {
+                facts,
+                database: evidence,
+                policy: &self.policy,
+                request,
+                cli: &cli,
+                shim_abi: SHIM_ABI,
+                // A clock that is behind what was signed is wrong.
+                now: loaded
+                    .and_then(|l| l.clock_floor)
+                    .map_or(self.machine.now, |floor| floor.max(self.machine.now)),
+                fresh_until: loaded.and_then(|l| l.fresh_until),
+                unsigned: loaded.is_some_and(|l| l.origin == Origin::UnsignedDevelopment),
+            })
+        };
+        let mut verdict = decide(&request);
+        let unverified = matches!(&verdict, Verdict::Allow(allow) if allow.record.is_none());
+        let stands = grant
+            .as_ref()
+            .filter(|_| question.allow_unverified.is_none());
+        if let Some(grant) = stands.filter(|_| unverified && question.profile.is_none()) {
+            // A grant remembers the profile that it was given for; for a record it says nothing.
+            request.profile = grant.profile;
+            verdict = decide(&request);
+        }
         Ok(Decision {
             verdict,
             lookup: found.map(|(_, lookup)| lookup),

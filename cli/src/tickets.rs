@@ -6,6 +6,7 @@
 //! tells two processes with the same id apart: on Linux it is the start of the process in
 //! clock ticks since boot, elsewhere the milliseconds since 1970 at which the ticket was made.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -20,6 +21,8 @@ use crate::regular;
 use crate::state::StateFolder;
 use crate::state::atomic::{self, Durability};
 
+/// No longer list of children fits a ticket.
+const MAX_FOLLOW: usize = 1024;
 /// No status file is read further than this.
 const MAX_STATUS: u64 = 256 << 10;
 
@@ -38,10 +41,17 @@ pub fn write(state: &StateFolder, ticket: &Ticket<'_>) -> Result<(PathBuf, Strin
 
 /// A value that no ticket may hold: it comes from the facts or from `--follow`.
 fn refused(ticket: &Ticket<'_>, problem: Problem) -> Error {
+    let follow = ticket.follow;
+    let unprintable = !follow.bytes().all(|b| (b' '..=b'~').contains(&b));
     match problem {
-        Problem::Value(Key::Follow) => Error::user(format!(
+        _ if follow.len() > MAX_FOLLOW => Error::user(format!(
+            "the children to follow cannot be told to the shim: they are {} bytes, and {MAX_FOLLOW} is the most",
+            follow.len()
+        ))
+        .hint("--follow all follows every child"),
+        problem if unprintable || problem == Problem::Value(Key::Follow) => Error::user(format!(
             "the children to follow cannot be told to the shim: \"{}\"",
-            ticket.follow.escape_default()
+            follow.escape_default()
         ))
         .hint("--follow takes none, all, or a comma list of self and names of programs, without paths"),
         Problem::Value(Key::BootSession) => Error::user(format!(
@@ -87,7 +97,7 @@ impl Reported {
     }
 }
 
-/// What processes that still run have reported, in the order of their ids.
+/// What processes that still run have reported last, in the order of their ids.
 pub fn running(state: &StateFolder, boot_session: &str) -> Vec<Reported> {
     let mut running = Vec::new();
     for entry in entries(state) {
@@ -96,7 +106,9 @@ pub fn running(state: &StateFolder, boot_session: &str) -> Vec<Reported> {
         if ticket.is_some_and(|t| t.boot_session != boot_session) {
             continue;
         }
-        for line in reported(&entry.path) {
+        let lines = reported(&entry.path).into_iter();
+        let last: BTreeMap<u32, Reported> = lines.map(|line| (line.pid, line)).collect();
+        for line in last.into_values() {
             if is_running(line.pid, None) {
                 running.push(Reported {
                     record: ticket.map(|t| t.record.to_owned()),
@@ -338,6 +350,42 @@ mod tests {
         fs::write(status_path(&gone), line).unwrap();
         sweep(&state, BOOT);
         assert!(gone.exists());
+    }
+
+    #[test]
+    fn a_path_that_is_not_utf8_hides_no_report_and_no_running_child() {
+        let (_dir, state) = state();
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        child.wait().unwrap();
+        let (own, _) = write(&state, &ticket(BOOT)).unwrap();
+        let gone = state.tickets().join(format!("{}-1", child.id()));
+        fs::rename(&own, &gone).unwrap();
+        let mut lines = b"pid=1 state=installed reason=- program=/\xff\n".to_vec();
+        let own = std::process::id();
+        lines.extend(format!("pid={own} state=installed reason=- program=/x\n").bytes());
+        fs::write(status_path(&gone), lines).unwrap();
+        assert_eq!(reported(&gone).len(), 2);
+        let line = format!("pid={own} state=installed reason=- program=/");
+        let line = [line.as_bytes(), b"\xff\n"].concat();
+        fs::write(status_path(&gone), line).unwrap();
+        sweep(&state, BOOT);
+        assert!(gone.exists());
+        assert_eq!(running(&state, BOOT)[0].program, "/\u{fffd}");
+    }
+
+    #[test]
+    fn of_a_process_that_reported_twice_the_last_line_counts() {
+        let (_dir, state) = state();
+        let (path, _) = write(&state, &ticket(BOOT)).unwrap();
+        let own = std::process::id();
+        let lines = format!(
+            "pid={own} state=installed reason=- program=/x\n\
+             pid={own} state=refused reason=drift-memory program=/x\n"
+        );
+        fs::write(status_path(&path), lines).unwrap();
+        let running = running(&state, BOOT);
+        assert_eq!(running.len(), 1);
+        assert_eq!(running[0].reason.as_deref(), Some("drift-memory"));
     }
 
     #[test]

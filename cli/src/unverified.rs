@@ -35,7 +35,8 @@ pub enum By {
 pub struct Grant {
     /// The guest build that it covers.
     pub build: OsBuild,
-    /// What was asked for with `--profile`; none is the cautious profile.
+    /// What was asked for with `--profile`, or what else was lower than the cautious profile;
+    /// none is the cautious profile.
     pub profile: Option<Profile>,
     /// When it was given last.
     pub at: Timestamp,
@@ -66,6 +67,14 @@ pub fn current(
     now: Timestamp,
 ) -> Result<Option<Grant>, Error> {
     Ok(all(state, now)?.into_iter().find(|g| g.build == *build))
+}
+
+/// What a grant gives that was `asked` for with a `--profile` or none, lowered to `at_most`;
+/// none is the cautious profile.
+pub fn profile(asked: Option<Profile>, at_most: Option<Profile>) -> Option<Profile> {
+    let base = asked.unwrap_or(Profile::CAUTIOUS);
+    let lowered = at_most.map_or(base, |most| base.min(most));
+    (asked.is_some() || lowered != base).then_some(lowered)
 }
 
 /// Gives or renews the grant for `build`, and logs it.

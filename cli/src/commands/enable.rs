@@ -65,9 +65,11 @@ pub fn run(args: &Args, context: &Context) -> Result<Outcome, Error> {
     let before = context.machine(args.host_build.as_ref())?;
     let mut warnings = facts::find_out(&state, &before)?;
     let known = Known::gather(context, args.host_build.as_ref())?;
+    let at_most = args.profile.or(context.config()?.profile);
     let decision = known.decide(Question {
-        profile: args.profile,
-        at_most: context.config()?.profile,
+        // Without a grant of its own it is a wish: the most that programs are told.
+        profile: args.allow_unverified.as_ref().and(args.profile),
+        at_most,
         allow_unverified: args.allow_unverified.as_ref(),
         program: None,
     })?;
@@ -87,7 +89,8 @@ pub fn run(args: &Args, context: &Context) -> Result<Outcome, Error> {
     let now = known.machine.now;
     let unverified_until = match (&args.allow_unverified, &allow.record) {
         (Some(build), None) => {
-            Some(unverified::grant(&state, build, args.profile, now, By::Enable)?.until)
+            let profile = args.profile.or(unverified::profile(None, at_most));
+            Some(unverified::grant(&state, build, profile, now, By::Enable)?.until)
         }
         _ => decision
             .grant

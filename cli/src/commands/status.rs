@@ -67,7 +67,7 @@ pub fn run(_: &Args, context: &Context) -> Result<Outcome, Error> {
     let state = context.state()?;
     let known = Known::gather(context, None)?;
     let decision = known.decide(Question {
-        profile: context.settings()?.profile,
+        at_most: context.settings()?.profile,
         ..Question::default()
     })?;
     let facts = &known.machine.facts;

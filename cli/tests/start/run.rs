@@ -239,3 +239,55 @@ fn an_unverified_pair_can_be_tried_for_seven_days() {
     let higher = user.types("run --allow-unverified 26A428 --profile 1009/65536 -- TOY");
     assert_eq!(higher.printed("apple_family"), "1009");
 }
+
+#[test]
+fn a_stored_profile_never_raises_an_unverified_pair() {
+    let facts = || FactsFile::parse(include_str!("../../../shim/guest/facts/unlisted-pair.toml"));
+    let log = |user: &User| fs::read_to_string(user.state().join("log")).unwrap();
+    for (stored, family, given) in [
+        ("1009/65536", "1007", "profile=1007/32768"),
+        ("1005/32768", "1005", "profile=1005/32768"),
+    ] {
+        let user = User::on(facts());
+        let config = format!("profile = \"{stored}\"\n");
+        user.file(".config/metalshim/config.toml", &config);
+        for line in ["run --allow-unverified 26A428 -- TOY", "run -- TOY"] {
+            let ended = user.types(line);
+            assert_eq!(ended.printed("apple_family"), family, "{stored}: {line}");
+            assert_eq!(ended.printed("max_threadgroup_memory"), "32768");
+        }
+        assert!(log(&user).contains(given), "{}", log(&user));
+        let up_to = format!("up to {family}/32768");
+        let doctor = user.types("doctor").out.replace('\n', " ");
+        let doctor: Vec<&str> = doctor.split_whitespace().collect();
+        assert!(doctor.join(" ").contains(&up_to), "{doctor:?}");
+    }
+    // What was enabled on a verified pair, or with a higher grant, raises none given later.
+    let user = User::new();
+    user.types("enable --profile 1009/65536");
+    let user = user.moves_to(facts());
+    let ended = user.types("run --allow-unverified 26A428 -- TOY");
+    assert_eq!(ended.printed("apple_family"), "1007");
+    let ended = user.types("run --allow-unverified 26A428 --profile 1009/65536 -- TOY");
+    assert_eq!(ended.printed("apple_family"), "1009");
+    let ended = user.types("run --allow-unverified 26A428 -- TOY");
+    assert_eq!(ended.printed("apple_family"), "1007");
+}
+
+#[test]
+fn children_that_no_ticket_can_name_are_wrong_usage_and_allow_nothing() {
+    let facts = include_str!("../../../shim/guest/facts/unlisted-pair.toml");
+    let user = User::on(FactsFile::parse(facts));
+    let many = vec!["program"; 500].join(",");
+    for follow in ["é", "a\nb", many.as_str(), "a/b"] {
+        let mut command = user.command(METALSHIM);
+        command.args(["run", "--allow-unverified", "26A428", "--follow", follow]);
+        command.args(["--", "true"]);
+        let ended = crate::Ended::new(command.output().unwrap());
+        assert_eq!(ended.code, 125, "{}", ended.err);
+        assert!(ended.err.contains("error: the children to follow cannot"));
+        assert!(ended.err.contains("hint: --follow"), "{}", ended.err);
+    }
+    assert!(!user.state().join("log").exists());
+    assert_eq!(user.types("run -- true").code, 125);
+}

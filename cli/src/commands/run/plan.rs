@@ -98,9 +98,6 @@ impl Plan {
         let shim = install::shim()?;
         let state = context.state()?;
         let boot_session = &known.machine.facts.guest.boot_session;
-        if let (Some(build), None, false) = (&args.allow_unverified, &allow.record, args.dry_run) {
-            unverified::grant(&state, build, args.profile, known.machine.now, By::Run)?;
-        }
         tickets::sweep(&state, boot_session);
         let follow = args.follow.clone().or(settings.follow);
         let follow = follow.unwrap_or_else(|| decision.follow());
@@ -111,6 +108,11 @@ impl Plan {
         let mut start = asked.directly(&looked);
         let shimmed = launch::with_shim(&shim, &ticket, inserted, args.require);
         start.variables.extend(shimmed);
+        // Last, so that a start that failed has allowed nothing.
+        if let (Some(build), None, false) = (&args.allow_unverified, &allow.record, args.dry_run) {
+            let profile = args.profile.or(unverified::profile(None, settings.profile));
+            unverified::grant(&state, build, profile, known.machine.now, By::Run)?;
+        }
         Ok(Self::Shimmed(Box::new(Shimmed {
             known,
             decision,
