@@ -2,7 +2,8 @@
 //!
 //! **Contract.** The program replaces this process, so its exit code, signals and terminal
 //! are its own. Nothing of the environment changes but the three variables below; other
-//! libraries in the list and their order stay.
+//! libraries in the list and their order stay. SIGPIPE is the default in the program, whatever
+//! it was: Rust's runtime overwrites it before `main`, and `exec` sets the default.
 
 use std::ffi::{OsStr, OsString};
 use std::io;

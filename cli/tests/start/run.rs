@@ -196,24 +196,6 @@ fn the_client_is_recognised_or_told() {
 }
 
 #[test]
-fn a_stored_profile_is_no_consent_to_more_for_an_unverified_pair() {
-    let facts = FactsFile::parse(include_str!("../../../shim/guest/facts/unlisted-pair.toml"));
-    let user = User::on(facts);
-    user.file(
-        ".config/metalshim/config.toml",
-        "profile = \"1009/65536\"\n",
-    );
-    let told = |ended: crate::Ended| {
-        let memory = ended.printed("max_threadgroup_memory");
-        format!("{}/{memory}", ended.printed("apple_family"))
-    };
-    let run = "run --allow-unverified 26A428";
-    assert_eq!(told(user.types(&format!("{run} -- TOY"))), "1007/32768");
-    let asked = user.types(&format!("{run} --profile 1008/32768 -- TOY"));
-    assert_eq!(told(asked), "1008/32768");
-}
-
-#[test]
 fn an_unverified_pair_can_be_tried_for_seven_days() {
     let facts = || FactsFile::parse(include_str!("../../../shim/guest/facts/unlisted-pair.toml"));
     let user = User::on(facts());
@@ -290,4 +272,21 @@ fn children_that_no_ticket_can_name_are_wrong_usage_and_allow_nothing() {
     }
     assert!(!user.state().join("log").exists());
     assert_eq!(user.types("run -- true").code, 125);
+}
+
+#[test]
+fn explain_leaves_ignored_signals_ignored() {
+    let user = User::new();
+    let mut command = user.command("/bin/sh");
+    // `kill -HUP $PPID` is for metalshim itself, the other for the program.
+    let script =
+        "trap '' HUP; \"$0\" run --explain -- sh -c 'kill -HUP $PPID; kill -HUP $$; echo lives'";
+    command.args(["-c", script, METALSHIM]);
+    let ended = crate::Ended::new(command.output().unwrap());
+    assert_eq!(
+        (ended.code, ended.out.as_str()),
+        (0, "lives\n"),
+        "{}",
+        ended.err
+    );
 }

@@ -5,16 +5,19 @@
 //! of the process that becomes the program, so that cannot be this one. Signals that are sent
 //! to us are sent on to the program. Those that a terminal sends go to it by themselves, as it
 //! is in our process group: sending them on as well would make two of one. A program that a
-//! signal ended gives 128 and the signal's number, as in a shell.
+//! signal ended gives 128 and the signal's number, as in a shell. What was ignored when we
+//! were started, as `nohup` has it, stays so: a handler would make it the default in the program.
 
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::{Child, Command};
+use std::process::{Child, Command, Stdio};
 
 use metalshim_ticket::Ticket;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, getpgrp, kill_process, waitid};
 use rustix::termios::tcgetpgrp;
-use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH};
+use signal_hook::consts::{
+    SIGCONT, SIGHUP, SIGINT, SIGPIPE, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH,
+};
 use signal_hook::iterator::Signals;
 
 use super::Args;
@@ -30,7 +33,8 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<Outcome, Error> {
     let all = [
         SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH,
     ];
-    let signals = Signals::new(all)
+    let ignored = ignored();
+    let signals = Signals::new(all.iter().filter(|s| !ignored.contains(s)))
         .map_err(|e| Error::machine(format!("could not listen to signals: {}", plain(&e))))?;
     let mut child = same_without_explain(args, context)?;
     let pid = child.id();
@@ -61,6 +65,39 @@ fn same_without_explain(args: &Args, context: &Context) -> Result<Child, Error> 
     let own = std::env::current_exe();
     own.and_then(|own| Command::new(own).args(ours).args(program).spawn())
         .map_err(|e| Error::machine(format!("could not start metalshim again: {}", plain(&e))))
+}
+
+/// The signals that are ignored in this process. Where nothing tells, only the one that
+/// `nohup` is about: a program that outlives its terminal beats one that can be told by it.
+fn ignored() -> Vec<i32> {
+    let Some(mask) = proc_mask().or_else(ps_mask).filter(|m| is_in(SIGPIPE, *m)) else {
+        return vec![SIGHUP];
+    };
+    (1..=64).filter(|s| is_in(*s, mask)).collect()
+}
+
+/// SIGPIPE is in every true mask: Rust's runtime ignores it before `main`.
+fn is_in(signal: i32, mask: u64) -> bool {
+    mask >> (signal - 1) & 1 == 1
+}
+
+fn proc_mask() -> Option<u64> {
+    let status = std::fs::read("/proc/self/status").ok()?;
+    // The name of the executable may be anything.
+    let status = String::from_utf8_lossy(&status);
+    let mask = status.lines().find_map(|l| l.strip_prefix("SigIgn:"))?;
+    u64::from_str_radix(mask.trim(), 16).ok()
+}
+
+/// A Mac has no `/proc`; asking the kernel about our own handlers is not safe Rust.
+fn ps_mask() -> Option<u64> {
+    let pid = std::process::id().to_string();
+    let mut ps = Command::new("/bin/ps");
+    let told = ps
+        .args(["-o", "sigignore=", "-p", &pid])
+        .stdin(Stdio::null());
+    let told = told.stderr(Stdio::null()).output().ok()?;
+    u64::from_str_radix(std::str::from_utf8(&told.stdout).ok()?.trim(), 16).ok()
 }
 
 fn forward(mut signals: Signals, child: &Child) {
