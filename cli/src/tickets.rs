@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use metalshim_ticket::{Key, MAX_LEN, Problem, Ticket};
 use rustix::process::{Pid, test_kill_process};
@@ -31,11 +32,19 @@ pub fn write(state: &StateFolder, ticket: &Ticket<'_>) -> Result<(PathBuf, Strin
     let mut buffer = [0; MAX_LEN];
     let len = ticket.write(&mut buffer).map_err(|e| refused(ticket, e))?;
     let bytes = &buffer[..len];
-    state.ensure()?;
     let pid = std::process::id();
     let start = start_of(pid).unwrap_or_default();
     let path = state.tickets().join(format!("{pid}-{start}"));
-    atomic::write(&path, bytes, Durability::Renamed).map_err(|e| state.unusable(&path, &e))?;
+    let put = || {
+        state.ensure()?;
+        Ok(atomic::write(&path, bytes, Durability::Renamed))
+    };
+    let written = match put()? {
+        // A `disable --purge` removed the folder in between.
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => put()?,
+        written => written,
+    };
+    written.map_err(|e| state.unusable(&path, &e))?;
     Ok((path, String::from_utf8_lossy(bytes).into_owned()))
 }
 
@@ -162,6 +171,28 @@ pub fn sweep(state: &StateFolder, boot_session: &str) {
             remove(&entry.path);
         }
     }
+    sweep_temporary(state);
+}
+
+/// Removes what killed processes left of files that they were writing.
+fn sweep_temporary(state: &StateFolder) {
+    let folders = [state.path().to_owned(), state.tickets()];
+    let entries = folders.iter().filter_map(|f| fs::read_dir(f).ok());
+    for entry in entries.flatten().flatten() {
+        let name = entry.file_name();
+        let Some(pid) = name.to_str().and_then(atomic::writer) else {
+            continue;
+        };
+        let Ok(metadata) = entry.metadata() else {
+            continue;
+        };
+        // Nobody writes for an hour: the id is another process's by now.
+        let modified = metadata.modified().ok().and_then(|m| m.elapsed().ok());
+        let old = modified.is_some_and(|age| age > Duration::from_secs(3600));
+        if metadata.is_file() && (old || !is_running(pid, None)) {
+            let _ = fs::remove_file(entry.path());
+        }
+    }
 }
 
 /// The ticket of the process `pid`, if it has one; of several, the newest.
@@ -175,6 +206,7 @@ pub fn remove_all(state: &StateFolder) {
     for entry in entries(state) {
         remove(&entry.path);
     }
+    sweep_temporary(state);
 }
 
 /// Removes one ticket and its status.
@@ -262,148 +294,4 @@ fn started_in_ticks(pid: u32) -> Option<u64> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::variables::Variables;
-
-    const BOOT: &str = "3F0C5D6E-8A51-4C1B-9E27-5B1D0A6C2F44";
-    const OTHER_BOOT: &str = "00000000-8A51-4C1B-9E27-5B1D0A6C2F44";
-
-    fn state() -> (tempfile::TempDir, StateFolder) {
-        let dir = tempfile::tempdir().unwrap();
-        let variables = Variables {
-            state_dir: Some(dir.path().to_owned()),
-            ..Variables::default()
-        };
-        (dir, StateFolder::locate(&variables).unwrap())
-    }
-
-    fn ticket(boot_session: &str) -> Ticket<'_> {
-        Ticket {
-            guest_build: "25F84",
-            boot_session,
-            device_class: "AppleParavirtDevice",
-            stock_apple_family: 1005,
-            stock_max_threadgroup_memory: 32768,
-            apple_family_max: 1009,
-            max_threadgroup_memory: 65536,
-            metal_uuid: None,
-            driver_uuid: None,
-            record: "P0001",
-            database: "1:0123456789abcdef",
-            follow: "none",
-        }
-    }
-
-    #[test]
-    fn a_path_that_is_not_text_hides_no_other_line() {
-        let (dir, _) = state();
-        let ticket = dir.path().join("1-1");
-        let lines = b"pid=1 state=installed reason=- program=/k\xff\npid=2 state=refused reason=drift-family program=/b\n";
-        fs::write(status_path(&ticket), lines).unwrap();
-        let pids: Vec<u32> = reported(&ticket).iter().map(|line| line.pid).collect();
-        assert_eq!(pids, [1, 2]);
-    }
-
-    #[test]
-    fn a_ticket_of_this_process_stays_and_says_who_reported() {
-        let (_dir, state) = state();
-        let (path, text) = write(&state, &ticket(BOOT)).unwrap();
-        assert!(Ticket::parse(text.as_bytes()).is_ok());
-        let own = std::process::id();
-        let lines =
-            format!("pid={own} state=refused reason=drift-class program=/bin/with space\npid=x\n");
-        fs::write(status_path(&path), lines).unwrap();
-        sweep(&state, BOOT);
-        let running = running(&state, BOOT);
-        assert_eq!(running.len(), 1);
-        assert_eq!(running[0].program, "/bin/with space");
-        assert_eq!(running[0].reason.as_deref(), Some("drift-class"));
-        assert_eq!(running[0].record.as_deref(), Some("P0001"));
-    }
-
-    #[test]
-    fn tickets_of_processes_that_are_gone_are_removed() {
-        let (_dir, state) = state();
-        let mut child = std::process::Command::new("true").spawn().unwrap();
-        child.wait().unwrap();
-        let (own, _) = write(&state, &ticket(BOOT)).unwrap();
-        let gone = state.tickets().join(format!("{}-1", child.id()));
-        fs::rename(&own, &gone).unwrap();
-        fs::write(status_path(&gone), "").unwrap();
-        sweep(&state, BOOT);
-        assert_eq!(fs::read_dir(state.tickets()).unwrap().count(), 0);
-    }
-
-    #[test]
-    fn a_ticket_stays_as_long_as_a_child_runs_under_it() {
-        let (_dir, state) = state();
-        let mut child = std::process::Command::new("true").spawn().unwrap();
-        child.wait().unwrap();
-        let (own, _) = write(&state, &ticket(BOOT)).unwrap();
-        let gone = state.tickets().join(format!("{}-1", child.id()));
-        fs::rename(&own, &gone).unwrap();
-        let line = format!(
-            "pid={} state=installed reason=- program=/x\n",
-            std::process::id()
-        );
-        fs::write(status_path(&gone), line).unwrap();
-        sweep(&state, BOOT);
-        assert!(gone.exists());
-    }
-
-    #[test]
-    fn a_path_that_is_not_utf8_hides_no_report_and_no_running_child() {
-        let (_dir, state) = state();
-        let mut child = std::process::Command::new("true").spawn().unwrap();
-        child.wait().unwrap();
-        let (own, _) = write(&state, &ticket(BOOT)).unwrap();
-        let gone = state.tickets().join(format!("{}-1", child.id()));
-        fs::rename(&own, &gone).unwrap();
-        let mut lines = b"pid=1 state=installed reason=- program=/\xff\n".to_vec();
-        let own = std::process::id();
-        lines.extend(format!("pid={own} state=installed reason=- program=/x\n").bytes());
-        fs::write(status_path(&gone), lines).unwrap();
-        assert_eq!(reported(&gone).len(), 2);
-        let line = format!("pid={own} state=installed reason=- program=/");
-        let line = [line.as_bytes(), b"\xff\n"].concat();
-        fs::write(status_path(&gone), line).unwrap();
-        sweep(&state, BOOT);
-        assert!(gone.exists());
-        assert_eq!(running(&state, BOOT)[0].program, "/\u{fffd}");
-    }
-
-    #[test]
-    fn of_a_process_that_reported_twice_the_last_line_counts() {
-        let (_dir, state) = state();
-        let (path, _) = write(&state, &ticket(BOOT)).unwrap();
-        let own = std::process::id();
-        let lines = format!(
-            "pid={own} state=installed reason=- program=/x\n\
-             pid={own} state=refused reason=drift-memory program=/x\n"
-        );
-        fs::write(status_path(&path), lines).unwrap();
-        let running = running(&state, BOOT);
-        assert_eq!(running.len(), 1);
-        assert_eq!(running[0].reason.as_deref(), Some("drift-memory"));
-    }
-
-    #[test]
-    fn tickets_of_another_boot_are_removed() {
-        let (_dir, state) = state();
-        let (path, _) = write(&state, &ticket(OTHER_BOOT)).unwrap();
-        sweep(&state, BOOT);
-        assert!(!path.exists());
-    }
-
-    #[test]
-    #[cfg(target_os = "linux")]
-    fn a_process_id_that_was_used_again_does_not_keep_a_ticket() {
-        let (_dir, state) = state();
-        let (path, _) = write(&state, &ticket(BOOT)).unwrap();
-        let earlier = path.with_file_name(format!("{}-1", std::process::id()));
-        fs::rename(&path, &earlier).unwrap();
-        sweep(&state, BOOT);
-        assert!(!earlier.exists());
-    }
-}
+mod tests;

@@ -91,9 +91,10 @@ fn purge(state: &StateFolder, removed: &mut Vec<String>) -> Result<(), Error> {
         remove(state, name, removed)?;
     }
     tickets::remove_all(state);
-    remove(state, "lock", removed)?;
     // Folders go where they are empty: what somebody else put there stays.
     let _ = fs::remove_dir(state.tickets());
+    // Last of the files: from here on another may hold a lock, in a folder that it made again.
+    remove(state, "lock", removed)?;
     let _ = fs::remove_dir(state.path());
     Ok(())
 }

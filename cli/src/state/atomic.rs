@@ -40,6 +40,18 @@ fn temporary_name(path: &Path) -> io::Result<PathBuf> {
     Ok(path.with_file_name(temporary))
 }
 
+/// The process that writes, or wrote, the temporary file `name` of a state file or ticket.
+pub fn writer(name: &str) -> Option<u32> {
+    let (of, pid) = name
+        .strip_prefix('.')?
+        .strip_suffix(".tmp")?
+        .rsplit_once('.')?;
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let ticket = |(pid, start)| digits(pid) && digits(start);
+    let ours = of.ends_with(".json") || of.split_once('-').is_some_and(ticket);
+    ours.then(|| pid.parse().ok())?
+}
+
 fn fill(temporary: &Path, bytes: &[u8], durability: Durability) -> io::Result<()> {
     // What a killed process with our id left behind is in the way of `create_new`, which is
     // there so that nobody's link is followed.

@@ -19,13 +19,16 @@ mod json;
 
 use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::OFlags;
 
 use crate::error::{Error, plain};
 use crate::variables::{self, Variables};
+
+/// How often a folder that a `disable --purge` removes at that moment is made again.
+const ATTEMPTS: u32 = 20;
 
 /// The state folder of this user. It need not exist before something is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -106,9 +109,8 @@ impl StateFolder {
     /// Waits until no other metalshim changes the state, and keeps others waiting until the
     /// returned file is dropped.
     pub fn lock(&self) -> Result<File, Error> {
-        self.ensure()?;
         let path = self.join("lock");
-        let lock = || {
+        let lock = || -> io::Result<File> {
             let file = File::options()
                 .create(true)
                 .truncate(false)
@@ -118,9 +120,22 @@ impl StateFolder {
                 .custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed())
                 .open(&path)?;
             file.lock()?;
+            // `disable --purge` removes the file while it holds it: what we waited for may be
+            // no lock any more.
+            let (ours, there) = (file.metadata()?, fs::symlink_metadata(&path)?);
+            if (ours.dev(), ours.ino()) != (there.dev(), there.ino()) {
+                return Err(io::ErrorKind::NotFound.into());
+            }
             Ok(file)
         };
-        lock().map_err(|e: io::Error| self.unusable(&path, &e))
+        let mut attempts = 0..ATTEMPTS;
+        loop {
+            self.ensure()?;
+            match lock() {
+                Err(e) if e.kind() == io::ErrorKind::NotFound && attempts.next().is_some() => {}
+                result => return result.map_err(|e| self.unusable(&path, &e)),
+            }
+        }
     }
 
     /// The one error for a state folder that cannot be read or written.
@@ -143,10 +158,13 @@ fn make_private(path: &Path) -> io::Result<()> {
     if path.is_dir() {
         return Ok(());
     }
-    fs::DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(path)
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true).mode(0o700);
+    match builder.create(path) {
+        // A `disable --purge` removed the parent in between.
+        Err(e) if e.kind() == io::ErrorKind::NotFound => builder.create(path),
+        result => result,
+    }
 }
 
 #[cfg(test)]
@@ -164,6 +182,24 @@ mod tests {
     fn the_variable_beats_the_home() {
         let both = variables(&[("METALSHIM_STATE_DIR", "/a"), ("HOME", "/h")]);
         assert_eq!(StateFolder::locate(&both).unwrap().path(), Path::new("/a"));
+    }
+
+    #[test]
+    fn a_lock_that_was_removed_while_one_waited_for_it_is_no_lock() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("state");
+        let state = StateFolder { path };
+        let purging = state.lock().unwrap();
+        let waiting = std::thread::spawn({
+            let state = state.clone();
+            move || state.lock().unwrap()
+        });
+        std::thread::sleep(std::time::Duration::from_millis(200));
+        fs::remove_dir_all(state.path()).unwrap();
+        drop(purging);
+        let held = waiting.join().unwrap().metadata().unwrap();
+        let there = fs::metadata(state.join("lock")).unwrap();
+        assert_eq!(held.ino(), there.ino());
     }
 
     #[test]
