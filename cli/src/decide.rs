@@ -3,10 +3,11 @@
 //! **Contract.** This gathers; [`compatdb::decide`] decides. A database that cannot be used
 //! is a refusal like any other, not an error, so that the other reasons are told too.
 
+use std::cell::OnceCell;
 use std::path::Path;
 
 use compatdb::facts::PARAVIRTUAL_CLASS;
-use compatdb::records::Pair;
+use compatdb::records::{Client, Pair};
 use compatdb::verdict::{Case, Evidence, Request, Target};
 use compatdb::{ClientMatch, Lookup, OsBuild, Policy, Profile, Program, Told, Verdict};
 use metalshim_ticket::{SHIM_ABI, Ticket};
@@ -30,6 +31,8 @@ pub struct Known {
     pub database: Result<Loaded, String>,
     /// The state folder; none without a home.
     pub state: Option<StateFolder>,
+    /// The client rows, read at the first need.
+    clients: OnceCell<Result<Vec<Client>, String>>,
 }
 
 /// What is asked for.
@@ -86,7 +89,17 @@ impl Known {
             policy: context.policy()?,
             database: database::load(&context.variables).map_err(|e| e.to_string()),
             state: context.state().ok(),
+            clients: OnceCell::new(),
         })
+    }
+
+    fn clients(&self) -> Result<&[Client], String> {
+        let read = || match &self.database {
+            Ok(loaded) => loaded.database.clients().map_err(|e| e.to_string()),
+            Err(why) => Err(why.clone()),
+        };
+        let clients = self.clients.get_or_init(read);
+        clients.as_deref().map_err(Clone::clone)
     }
 
     /// Asks for the verdict.
@@ -115,8 +128,8 @@ impl Known {
         let mut broken = self.database.as_ref().err().cloned();
         if let Ok(loaded) = &self.database {
             if let Some(asked) = &question.program {
-                match clients(loaded, asked) {
-                    Ok(clients) => request.clients = clients?,
+                match self.clients() {
+                    Ok(clients) => request.clients = recognise(clients, asked)?,
                     Err(why) => broken = Some(why),
                 }
             }
@@ -178,27 +191,21 @@ impl Known {
 impl Known {
     /// What the database's client rows say of other builds and other processes of a program.
     pub fn launchers(&self) -> Vec<Launcher> {
-        let loaded = self.database.as_ref().ok();
-        let clients = loaded.and_then(|l| l.database.clients().ok());
-        let clients = clients.unwrap_or_default();
+        let clients = self.clients().unwrap_or_default();
         clients.iter().map(Launcher::from).collect()
     }
 }
 
-/// The outer error is the database's, the inner one the user's.
-fn clients(loaded: &Loaded, asked: &Asked<'_>) -> Result<Result<Vec<ClientMatch>, Error>, String> {
-    let clients = loaded.database.clients().map_err(|e| e.to_string())?;
+fn recognise(clients: &[Client], asked: &Asked<'_>) -> Result<Vec<ClientMatch>, Error> {
     let program = Program {
         name: asked.name.clone(),
         resolved_path: asked.path.to_string_lossy().into_owned(),
         libraries: asked.libraries.clone(),
     };
-    Ok(
-        compatdb::recognise(&clients, &program, asked.client).map_err(|e| {
-            Error::user(format!("--client: {e}"))
-                .hint("`metalshim db clients` lists them; leave --client out to have it recognised")
-        }),
-    )
+    compatdb::recognise(clients, &program, asked.client).map_err(|e| {
+        Error::user(format!("--client: {e}"))
+            .hint("`metalshim db clients` lists them; leave --client out to have it recognised")
+    })
 }
 
 fn version() -> Result<semver::Version, Error> {
