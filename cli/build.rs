@@ -7,7 +7,10 @@ use std::path::{Path, PathBuf};
 use compatdb::records::Records;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let records_dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../compatdb/records");
+    // Asked when it runs: the folder in which it was compiled may have moved since.
+    let manifest_dir = std::env::var_os("CARGO_MANIFEST_DIR").ok_or("cargo sets it")?;
+    let manifest_dir = Path::new(&manifest_dir);
+    let records_dir = manifest_dir.join("../compatdb/records");
     println!("cargo::rerun-if-changed={}", records_dir.display());
     let (records, problems) = Records::load(&records_dir);
     if let Some(problem) = problems.first() {
@@ -18,7 +21,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let out = std::env::var_os("OUT_DIR").ok_or("cargo sets OUT_DIR")?;
     let out = PathBuf::from(out);
     compatdb::write_file(&out.join("compat.sqlite"), &bytes)?;
-    let seed = Path::new(env!("CARGO_MANIFEST_DIR")).join("../compatdb/seed");
+    let seed = manifest_dir.join("../compatdb/seed");
     // A path that is not there would have this run each time.
     if seed.exists() {
         println!("cargo::rerun-if-changed={}", seed.display());
