@@ -12,6 +12,7 @@ pub mod config;
 pub mod context;
 pub mod database;
 pub mod decide;
+mod doctor;
 pub mod error;
 pub mod facts;
 pub mod find;

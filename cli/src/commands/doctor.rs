@@ -6,15 +6,6 @@
 //! state folder, as they are of this boot. Exit code 0: the overrides are used here; 1: they
 //! are not, or something is in the way; 2: could not tell.
 
-mod faults;
-mod finding;
-mod install;
-mod machine;
-mod pair;
-mod program;
-mod report;
-mod seen;
-
 use std::ffi::OsString;
 use std::path::Path;
 
@@ -22,18 +13,15 @@ use compatdb::verdict::{Target, Verdict};
 use compatdb::{OsBuild, Told};
 use rustix::fs::{Access, access};
 
-use self::finding::{Finding, Severity};
-use self::report::{Checks, Diagnosis, Listed};
-use self::seen::{Program, Seen};
 use crate::context::Context;
 use crate::decide::{Asked, Known, Question};
+use crate::doctor::report::{Checks, Diagnosis, Listed};
+use crate::doctor::seen::{Program, Seen};
+use crate::doctor::{self, CHECKS, Severity, check_name};
 use crate::error::{Error, Outcome};
 use crate::state::StateFolder;
 use crate::table::stdout_width;
 use crate::{facts, find, install as parts, program as preflight, tickets};
-
-/// What a problem of the whole machine affects.
-const STOCK: &str = "every program: all run stock";
 
 /// Checks everything, and says how to mend what is wrong. The first line is the answer.
 #[derive(Debug, clap::Args)]
@@ -61,94 +49,6 @@ pub struct Args {
     pub list_checks: bool,
 }
 
-type Run = fn(&Seen) -> Vec<Finding>;
-
-/// All checks: name, what it looks at, and the function.
-const CHECKS: [(&str, &str, Run); 18] = [
-    ("guest", "is this a macOS virtual machine", machine::guest),
-    (
-        "device",
-        "is the Metal device the paravirtual one",
-        machine::device,
-    ),
-    (
-        "stock-answers",
-        "does the device answer as recorded",
-        machine::stock_answers,
-    ),
-    (
-        "guest-build",
-        "is the guest's macOS build known",
-        pair::guest_build,
-    ),
-    (
-        "host",
-        "is the host's macOS build known, how, and since when",
-        pair::host,
-    ),
-    (
-        "pair",
-        "what the database says of this pair of builds",
-        pair::pair,
-    ),
-    (
-        "evidence",
-        "what that rests on, and whether it is this chip",
-        pair::evidence,
-    ),
-    (
-        "faults",
-        "known faults that bear on this guest, and what to do",
-        faults::faults,
-    ),
-    (
-        "client",
-        "what the program is, and how far it may be told",
-        program::client,
-    ),
-    (
-        "program",
-        "can the library be loaded into the program",
-        program::program,
-    ),
-    ("sip", "System Integrity Protection", machine::sip),
-    (
-        "environment",
-        "other shims, and other libraries to insert",
-        program::environment,
-    ),
-    (
-        "database",
-        "which database is used, its signature and age",
-        install::database,
-    ),
-    ("shim", "is the library there and readable", install::shim),
-    ("state", "can the state folder be written", install::state),
-    (
-        "unverified",
-        "what is allowed without a record, and until when",
-        install::unverified,
-    ),
-    (
-        "processes",
-        "what running programs reported",
-        install::processes,
-    ),
-    (
-        "version",
-        "is metalshim new enough for its database",
-        install::version,
-    ),
-];
-
-fn check_name(text: &str) -> Result<&'static str, String> {
-    let mut names = CHECKS.iter().map(|(name, ..)| *name);
-    names.clone().find(|name| *name == text).ok_or_else(|| {
-        let all: Vec<&str> = names.by_ref().collect();
-        format!("there is no such check; there are {}", all.join(", "))
-    })
-}
-
 /// Runs it.
 ///
 /// # Errors
@@ -157,20 +57,17 @@ fn check_name(text: &str) -> Result<&'static str, String> {
 /// names no client: it could not tell.
 pub fn run(args: &Args, context: &Context) -> Result<Outcome, Error> {
     if args.list_checks {
-        let checks = CHECKS
-            .iter()
-            .map(|&(name, about, _)| Listed { name, about });
+        let checks = CHECKS.iter().map(|check| Listed {
+            name: check.name,
+            about: check.about,
+        });
         context.printer.report(&Checks {
             checks: checks.collect(),
         })?;
         return Ok(Outcome::Yes);
     }
     let seen = gather(args, context)?;
-    let findings: Vec<Finding> = CHECKS
-        .iter()
-        .filter(|(name, ..)| args.check.is_none_or(|wanted| wanted == *name))
-        .flat_map(|(_, _, check)| check(&seen))
-        .collect();
+    let findings = doctor::findings(&seen, args.check);
     let has = |severity| findings.iter().any(|f| f.severity == severity);
     let problem = has(Severity::Problem);
     let unknown = has(Severity::Unknown);

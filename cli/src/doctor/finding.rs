@@ -6,7 +6,7 @@ use serde::Serialize;
 /// How much a finding matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub(super) enum Severity {
+pub(crate) enum Severity {
     /// As it should be.
     #[serde(rename = "ok")]
     Fine,
@@ -35,13 +35,13 @@ impl Severity {
 
 /// One thing that a check saw.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub(super) struct Finding {
+pub(crate) struct Finding {
     /// The name of the check, as `--list-checks` prints it.
     pub(super) check: &'static str,
     /// How much it matters.
-    pub(super) severity: Severity,
+    pub(crate) severity: Severity,
     /// What was seen, with the values.
-    pub(super) says: String,
+    pub(crate) says: String,
     /// What it affects; none where nothing is wrong.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) affects: Option<String>,

@@ -10,25 +10,25 @@ use crate::table::paragraph;
 
 /// What doctor says.
 #[derive(Debug, Serialize)]
-pub(super) struct Diagnosis {
+pub(crate) struct Diagnosis {
     /// Whether programs (or the one that was asked about) get the overrides here.
-    pub(super) ok: bool,
+    pub(crate) ok: bool,
     /// May they be used?
-    pub(super) verdict: Verdict,
+    pub(crate) verdict: Verdict,
     /// What was seen of the program that was asked about.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) program: Option<Preflight>,
+    pub(crate) program: Option<Preflight>,
     /// What the checks found, in their order.
-    pub(super) findings: Vec<Finding>,
+    pub(crate) findings: Vec<Finding>,
     /// As the user named the program.
     #[serde(skip)]
-    pub(super) named: Option<String>,
+    pub(crate) named: Option<String>,
     /// Whether only one check was asked for: then its findings are the answer.
     #[serde(skip)]
-    pub(super) single: bool,
+    pub(crate) single: bool,
     /// How wide the text may be.
     #[serde(skip)]
-    pub(super) width: Option<usize>,
+    pub(crate) width: Option<usize>,
 }
 
 impl Report for Diagnosis {
@@ -180,18 +180,18 @@ fn start(named: Option<&str>) -> Remedy {
 
 /// What `--list-checks` lists.
 #[derive(Debug, Serialize)]
-pub(super) struct Checks {
+pub(crate) struct Checks {
     /// All checks, in the order in which they run.
-    pub(super) checks: Vec<Listed>,
+    pub(crate) checks: Vec<Listed>,
 }
 
 /// One check.
 #[derive(Debug, Serialize)]
-pub(super) struct Listed {
+pub(crate) struct Listed {
     /// What `--check` takes.
-    pub(super) name: &'static str,
+    pub(crate) name: &'static str,
     /// What it looks at.
-    pub(super) about: &'static str,
+    pub(crate) about: &'static str,
 }
 
 impl Report for Checks {

@@ -136,21 +136,3 @@ pub(super) fn processes(seen: &Seen) -> Vec<Finding> {
     };
     seen.running.iter().map(finding).collect()
 }
-
-pub(super) fn version(seen: &Seen) -> Vec<Finding> {
-    const NAME: &str = "version";
-    let ours = env!("CARGO_PKG_VERSION");
-    let needs = seen.known.database.as_ref().map(|l| l.database.min_cli());
-    let too_old = match (needs, ours.parse::<semver::Version>()) {
-        (Ok(needs), Ok(ours)) => *needs > ours,
-        _ => false,
-    };
-    vec![if too_old {
-        let says = format!("metalshim {ours} is too old for its database.");
-        Finding::new(NAME, Problem, says)
-            .affects(STOCK)
-            .command("Update metalshim.", "brew upgrade metalshim")
-    } else {
-        Finding::new(NAME, Fine, format!("metalshim {ours}."))
-    }]
-}
