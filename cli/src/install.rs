@@ -33,7 +33,11 @@ fn candidates(command: &Path) -> Vec<PathBuf> {
     folders.iter().map(|f| prefix.join(f).join(SHIM)).collect()
 }
 
-fn command() -> Result<PathBuf, Error> {
+/// The command's own path, with every link resolved.
+///
+/// # Errors
+/// It cannot be found out.
+pub fn command() -> Result<PathBuf, Error> {
     std::env::current_exe()
         .and_then(|path| path.canonicalize())
         .map_err(|e| {
@@ -42,6 +46,25 @@ fn command() -> Result<PathBuf, Error> {
                 plain(&e)
             ))
         })
+}
+
+/// The prefix of the Homebrew installation that the command at `path`, with every link resolved,
+/// belongs to.
+pub fn homebrew(path: &Path) -> Option<PathBuf> {
+    let mut folders = path.ancestors();
+    let cellar = folders.find(|folder| folder.ends_with("Cellar/metalshim"))?;
+    Some(cellar.parent()?.parent()?.to_owned())
+}
+
+/// The command's own path as it may be recorded in a file that outlives an upgrade: Homebrew's
+/// `opt` path, which always leads to the version in use, else the path with every link resolved.
+///
+/// # Errors
+/// The command's own path cannot be found out.
+pub fn recorded() -> Result<PathBuf, Error> {
+    let path = command()?;
+    let opt = homebrew(&path).map(|prefix| prefix.join("opt/metalshim/bin/metalshim"));
+    Ok(opt.filter(|opt| opt.exists()).unwrap_or(path))
 }
 
 /// The shim, looked at so far that it can be read and be named in the list of libraries.
@@ -122,6 +145,15 @@ mod tests {
     fn the_installed_shim_comes_first() {
         let candidates = candidates(Path::new("/opt/m/bin/metalshim"));
         assert_eq!(candidates[0], Path::new("/opt/m/libexec").join(SHIM));
+    }
+
+    #[test]
+    fn homebrew_is_known_by_its_cellar() {
+        let of = |path: &str| homebrew(Path::new(path));
+        let brewed = "/opt/homebrew/Cellar/metalshim/0.1.0/bin/metalshim";
+        assert_eq!(of(brewed), Some(PathBuf::from("/opt/homebrew")));
+        assert_eq!(of("/opt/homebrew/Cellar/other/1/bin/metalshim"), None);
+        assert_eq!(of("/usr/local/bin/metalshim"), None);
     }
 
     #[test]

@@ -18,6 +18,7 @@ pub mod facts;
 pub mod find;
 pub mod install;
 pub mod launch;
+pub mod launchd;
 pub mod printer;
 pub mod program;
 pub mod refusal;

@@ -163,10 +163,7 @@ fn unite(all: &mut Option<DenyList>, list: DenyList) {
 /// The machine-wide state folder: below Homebrew's `var` for a Homebrew installation.
 pub fn machine_folder() -> Option<PathBuf> {
     let program = std::env::current_exe().ok()?.canonicalize().ok()?;
-    let cellar = program
-        .ancestors()
-        .find(|folder| folder.ends_with("Cellar/metalshim"));
-    if let Some(prefix) = cellar.and_then(|folder| folder.parent()?.parent()) {
+    if let Some(prefix) = crate::install::homebrew(&program) {
         return Some(prefix.join("var/metalshim"));
     }
     Some(PathBuf::from(if cfg!(target_os = "macos") {
