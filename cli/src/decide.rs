@@ -84,10 +84,21 @@ impl Known {
     /// # Errors
     /// Facts, policy or state cannot be read.
     pub fn gather(context: &Context, host_build: Option<&OsBuild>) -> Result<Self, Error> {
+        let mut machine = context.machine(host_build)?;
+        let database = database::load(&context.variables).map_err(|e| e.to_string());
+        let seq = machine.host_from.as_ref().and_then(|from| from.seq);
+        if let (Some(seq), Ok(loaded)) = (seq, &database) {
+            let ours = loaded.database.meta().seq;
+            if seq > ours {
+                machine.warnings.push(format!(
+                    "the host's database is seq {seq}, ahead of this guest's, seq {ours}: `metalshim update`"
+                ));
+            }
+        }
         Ok(Self {
-            machine: context.machine(host_build)?,
+            machine,
             policy: context.policy()?,
-            database: database::load(&context.variables).map_err(|e| e.to_string()),
+            database,
             state: context.state().ok(),
             clients: OnceCell::new(),
         })

@@ -25,4 +25,8 @@ pub struct Wish {
     pub profile: Option<Profile>,
     /// `--host-build`, if it was given.
     pub host: Option<StoredHost>,
+    /// `--image`: others start this system on any host, so what one boot stored of its host
+    /// is nothing to the next.
+    #[serde(default)]
+    pub image: bool,
 }

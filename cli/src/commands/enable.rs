@@ -38,6 +38,10 @@ pub struct Args {
     /// Do without the canary kernels (this version has none yet)
     #[arg(long)]
     pub no_canary: bool,
+    /// This system is an image that others start on any host: what one boot stored of its
+    /// host is nothing to the next
+    #[arg(long, conflicts_with = "host_build")]
+    pub image: bool,
     /// Programs to wrap (not in this version: start them by `metalshim run`)
     #[arg(value_name = "PROGRAM")]
     pub programs: Vec<OsString>,
@@ -111,8 +115,9 @@ pub fn run(args: &Args, context: &Context) -> Result<Outcome, Error> {
                 build: build.clone(),
                 at: now,
             }),
-            None => earlier.and_then(|w| w.host),
+            None => earlier.and_then(|w| w.host).filter(|_| !args.image),
         },
+        image: args.image,
     };
     state.write_json(wish::FILE, &wish)?;
     drop(lock);

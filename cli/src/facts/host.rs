@@ -3,7 +3,8 @@
 //! **Contract.** In this order: `--host-build`, `METALSHIM_HOST_BUILD`, what `enable
 //! --host-build` stored (for 30 days, its age shown): all three are "stated". An attestation
 //! by the host itself beats them, as the host cannot be wrong about its own build; without
-//! one of these, a file of the share that is too old to be an attestation counts as stated.
+//! one of these, a file of the share that is too old to be an attestation counts as stated,
+//! but not in an image (`enable --image`): it may have been started on any host.
 
 use compatdb::OsBuild;
 use compatdb::facts::{Host, HostSource};
@@ -29,6 +30,17 @@ pub struct StoredHost {
     pub at: Timestamp,
 }
 
+/// Where the host's build is from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HostFrom {
+    /// A file's path, or who said it.
+    pub what: String,
+    /// When it was written or stored, where that is known.
+    pub at: Option<Timestamp>,
+    /// The `seq` of the host's database, where the host wrote it.
+    pub seq: Option<u64>,
+}
+
 /// Decides which of the sources counts, and says in `machine.warnings` what was put aside.
 pub(super) fn settle(
     machine: &mut Machine,
@@ -40,11 +52,13 @@ pub(super) fn settle(
         (Some(build), _) => Some(Stated {
             build: build.clone(),
             by: "--host-build",
+            at: None,
             warning: None,
         }),
         (None, Some(text)) => Some(Stated {
             build: from_variable(text)?,
             by: variables::HOST_BUILD,
+            at: None,
             warning: None,
         }),
         (None, None) => stored(machine, state)?,
@@ -54,18 +68,31 @@ pub(super) fn settle(
         (Some(_), _) | (_, None) => None,
         (None, Some(state)) => state.read_json::<share::Copy>(share::FILE)?,
     };
-    let copied = copied.map(|copy| {
+    if let Some(copy) = copied {
+        let wish: Option<Wish> = state.map_or(Ok(None), |state| state.read_json(wish::FILE))?;
+        let image = wish.is_some_and(|wish| wish.image);
         let boot_session = &machine.facts.guest.boot_session;
-        copy.host(boot_session, machine.booted, machine.now)
-    });
-    if let Some((host, warning)) = copied {
+        let (host, warning) = copy.host(boot_session, machine.booted, machine.now, image);
         // Where somebody says something newer, the old file is not worth a warning.
         if stated.is_none() {
             machine.warnings.extend(warning);
         }
-        machine.facts.host = Some(host);
+        if host.is_some() {
+            machine.host_from = Some(HostFrom {
+                what: copy.from.display().to_string(),
+                at: Some(copy.written),
+                seq: copy.attestation.seq,
+            });
+            machine.facts.host = host;
+        }
     }
-    let Some(Stated { build, by, warning }) = stated else {
+    let Some(Stated {
+        build,
+        by,
+        at,
+        warning,
+    }) = stated
+    else {
         return Ok(());
     };
     match &machine.facts.host {
@@ -81,6 +108,11 @@ pub(super) fn settle(
         Some(host) if host.build == build => machine.warnings.extend(warning),
         _ => {
             machine.warnings.extend(warning);
+            machine.host_from = Some(HostFrom {
+                what: by.to_owned(),
+                at,
+                seq: None,
+            });
             machine.facts.host = Some(Host {
                 build,
                 version: None,
@@ -109,6 +141,8 @@ struct Stated {
     build: OsBuild,
     /// Where.
     by: &'static str,
+    /// When, where that is known.
+    at: Option<Timestamp>,
     /// What to know if it is used.
     warning: Option<String>,
 }
@@ -138,5 +172,6 @@ fn stored(machine: &mut Machine, state: Option<&StateFolder>) -> Result<Option<S
         )),
         build,
         by: "what `metalshim enable --host-build` stored",
+        at: Some(at),
     }))
 }

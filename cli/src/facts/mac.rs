@@ -73,6 +73,8 @@ pub(super) fn read(state: Option<&StateFolder>) -> Result<Machine, Error> {
         now: Timestamp::now(),
         booted: booted(),
         source: Source::ThisMachine,
+        host_from: None,
+        shares: super::share::SHARES.into(),
         warnings: Vec::new(),
     })
 }

@@ -14,12 +14,12 @@ pub mod share;
 #[cfg(any(feature = "simulate", not(target_os = "macos")))]
 mod simulate;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use compatdb::Facts;
 use jiff::Timestamp;
 
-use self::share::Looked;
+use self::host::HostFrom;
 use crate::error::Error;
 use crate::state::StateFolder;
 use crate::variables::Variables;
@@ -38,6 +38,10 @@ pub struct Machine {
     pub booted: Option<Timestamp>,
     /// Where the facts are from.
     pub source: Source,
+    /// Where the host's build is from, unless a facts file says it.
+    pub host_from: Option<HostFrom>,
+    /// Where shared folders are.
+    pub shares: PathBuf,
     /// What the user should know about how the host's build is known.
     pub warnings: Vec<String>,
 }
@@ -82,15 +86,26 @@ fn read(_: &Variables, state: Option<&StateFolder>) -> Result<Machine, Error> {
 /// # Errors
 /// The state folder cannot be written.
 pub fn find_out(state: &StateFolder, machine: &Machine) -> Result<Vec<String>, Error> {
-    let mut missing = Vec::new();
-    let boot_session = &machine.facts.guest.boot_session;
-    let shares = Path::new(share::SHARES);
-    if let Looked::Unusable(says) = share::copy(shares, state, boot_session, machine.now)? {
-        missing.push(format!("the host's attestation cannot be used: {says}"));
-    }
+    #[cfg_attr(
+        any(feature = "simulate", not(target_os = "macos")),
+        expect(unused_mut)
+    )]
+    let mut missing = copy_share(state, machine)?;
     #[cfg(all(target_os = "macos", not(feature = "simulate")))]
     if let Err(error) = mac::probe(state, machine) {
         missing.push(error.says);
     }
     Ok(missing)
+}
+
+/// Copies the host's attestation from the shared folders into the state folder; at most 200 ms.
+/// What could not be used is returned, a sentence each.
+///
+/// # Errors
+/// The state folder cannot be written.
+pub fn copy_share(state: &StateFolder, machine: &Machine) -> Result<Vec<String>, Error> {
+    let boot_session = &machine.facts.guest.boot_session;
+    let looked = share::copy(&machine.shares, state, boot_session, machine.now)?;
+    let says = |problem| format!("the host's attestation cannot be used: {problem}");
+    Ok(looked.problems.into_iter().map(says).collect())
 }

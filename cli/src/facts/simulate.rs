@@ -1,14 +1,14 @@
 //! Facts from a file, so that any guest can be simulated.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use compatdb::Facts;
 use compatdb::facts::{Device, Guest, Host, Local};
 use jiff::Timestamp;
 use serde::{Deserialize, Deserializer};
 
-use super::{Machine, Source};
+use super::{Machine, Source, share};
 use crate::error::Error;
 use crate::regular;
 use crate::variables;
@@ -30,6 +30,16 @@ struct FactsFile {
     local: Local,
     #[serde(default)]
     clock: Clock,
+    #[serde(default)]
+    share: Share,
+}
+
+/// What stands for the folders that the host shares.
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Share {
+    #[serde(default)]
+    folder: Option<PathBuf>,
 }
 
 #[derive(Default, Deserialize)]
@@ -37,6 +47,8 @@ struct FactsFile {
 struct Clock {
     #[serde(default, deserialize_with = "timestamp")]
     now: Option<Timestamp>,
+    #[serde(default, deserialize_with = "timestamp")]
+    booted: Option<Timestamp>,
 }
 
 /// A TOML date-time with its offset, or the same as text.
@@ -100,8 +112,10 @@ fn machine(text: &str, source: Source) -> Result<Machine, toml::de::Error> {
             local: file.local,
         },
         now: file.clock.now.unwrap_or_else(Timestamp::now),
-        booted: None,
+        booted: file.clock.booted,
         source,
+        host_from: None,
+        shares: file.share.folder.unwrap_or_else(|| share::SHARES.into()),
         warnings: Vec::new(),
     })
 }
