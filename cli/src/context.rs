@@ -25,7 +25,7 @@ pub struct Settings {
 }
 
 /// Handed to every command.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Context {
     /// Prints.
     pub printer: Printer,
@@ -35,12 +35,29 @@ pub struct Context {
     pub arguments: Vec<OsString>,
     /// `--policy FILE`: one more policy, which can only subtract.
     pub extra_policy: Option<PathBuf>,
+    /// Whether state that cannot be used counts as missing: see [`Context::tolerant`].
+    pub tolerant: bool,
 }
 
 impl Context {
     /// The state folder. An error where there is none: see [`StateFolder::locate`].
     pub fn state(&self) -> Result<StateFolder, Error> {
-        StateFolder::locate(&self.variables)
+        let state = StateFolder::locate(&self.variables)?;
+        Ok(if self.tolerant {
+            state.tolerant()
+        } else {
+            state
+        })
+    }
+
+    /// The same for a command that reports what is wrong with the state
+    /// ([`StateFolder::damages`]) beside everything else, and so must not fail by it.
+    #[must_use]
+    pub fn tolerant(&self) -> Self {
+        Self {
+            tolerant: true,
+            ..self.clone()
+        }
     }
 
     /// The facts and the time. `host_build` is the command's `--host-build`, if it has one.

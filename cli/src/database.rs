@@ -90,7 +90,15 @@ pub fn load(variables: &Variables) -> Result<Loaded, OpenError> {
         // Commands that need the configuration say so themselves.
         Err(_) => None,
     };
+    // What others can write names no trust root.
     let state = StateFolder::locate(variables).ok();
+    let state = state.filter(|state| match state.check() {
+        Ok(()) => true,
+        Err(e) => {
+            problems.push(e.says);
+            false
+        }
+    });
     let state = state.as_ref().map(StateFolder::path);
     let trust = trust::in_force(None, configured.as_deref(), state).unwrap_or_else(|e| {
         problems.push(e.says);

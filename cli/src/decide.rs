@@ -85,6 +85,11 @@ impl Known {
     /// Facts, policy or state cannot be read.
     pub fn gather(context: &Context, host_build: Option<&OsBuild>) -> Result<Self, Error> {
         let mut machine = context.machine(host_build)?;
+        let state = context.state().ok();
+        if let Some(state) = &state {
+            let ahead = unverified::ahead(state, &machine.facts.guest.build, machine.now)?;
+            machine.warnings.extend(ahead);
+        }
         let database = database::load(&context.variables).map_err(|e| e.to_string());
         let seq = machine.host_from.as_ref().and_then(|from| from.seq);
         if let (Some(seq), Ok(loaded)) = (seq, &database) {
@@ -99,7 +104,7 @@ impl Known {
             machine,
             policy: context.policy()?,
             database,
-            state: context.state().ok(),
+            state,
             clients: OnceCell::new(),
         })
     }

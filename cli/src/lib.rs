@@ -6,6 +6,7 @@
 //! [`error::Error`]s, and [`main`] is the one place that turns them into exit codes.
 #![deny(unsafe_code)]
 
+pub mod age;
 pub mod args;
 pub mod commands;
 pub mod config;
@@ -57,6 +58,7 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
         variables,
         arguments,
         extra_policy: cli.global.policy,
+        tolerant: false,
     };
     match dispatch(&cli.command, &context) {
         Ok(outcome) => outcome.into(),

@@ -203,7 +203,7 @@ pub fn of(state: &StateFolder, pid: u32) -> Option<PathBuf> {
 
 /// Removes all of them, also those in use: what runs keeps what it has.
 pub fn remove_all(state: &StateFolder) {
-    for entry in entries(state) {
+    for entry in every(state) {
         remove(&entry.path);
     }
     sweep_temporary(state);
@@ -224,6 +224,14 @@ struct Entry {
 
 /// Every ticket, also those of which only the status is left.
 fn entries(state: &StateFolder) -> Vec<Entry> {
+    // What others can write reports nothing, and is not swept.
+    if state.check().is_err() {
+        return Vec::new();
+    }
+    every(state)
+}
+
+fn every(state: &StateFolder) -> Vec<Entry> {
     let Ok(folder) = fs::read_dir(state.tickets()) else {
         return Vec::new();
     };

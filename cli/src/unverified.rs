@@ -5,12 +5,15 @@
 //! a grant stands in for a record that is missing, never against one that denies.
 
 use std::fs::File;
-use std::io::Write;
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
 
 use compatdb::{OsBuild, Profile};
 use jiff::{SignedDuration, Timestamp};
+use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 
+use crate::age::{self, Age};
 use crate::error::Error;
 use crate::state::StateFolder;
 
@@ -19,7 +22,7 @@ pub const FILE: &str = "unverified.json";
 /// How long a grant lasts.
 pub const LASTS: SignedDuration = SignedDuration::from_hours(7 * 24);
 
-/// Which command made a grant: `disable` takes back only those of `enable`.
+/// Which command made a grant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum By {
@@ -52,9 +55,37 @@ pub struct Grant {
 /// The file cannot be understood.
 pub fn all(state: &StateFolder, now: Timestamp) -> Result<Vec<Grant>, Error> {
     let mut grants: Vec<Grant> = state.read_json(FILE)?.unwrap_or_default();
-    let day = SignedDuration::from_hours(24);
-    grants.retain(|g| now < g.until && g.at.duration_since(now) <= day);
+    grants.retain(|g| g.age(now) == Age::Holds);
     Ok(grants)
+}
+
+impl Grant {
+    /// `until` may have been made longer by hand; the time that it was given at says when it ends.
+    fn age(&self, now: Timestamp) -> Age {
+        match age::of(self.at, now, LASTS) {
+            Age::Holds if now >= self.until => Age::Over,
+            age => age,
+        }
+    }
+}
+
+/// A sentence where a grant for `build` was given under a clock that is far ahead of this one.
+///
+/// # Errors
+/// The file cannot be understood.
+pub fn ahead(
+    state: &StateFolder,
+    build: &OsBuild,
+    now: Timestamp,
+) -> Result<Option<String>, Error> {
+    let grants: Vec<Grant> = state.read_json(FILE)?.unwrap_or_default();
+    let ahead = |g: &&Grant| g.build == *build && g.age(now) == Age::Ahead;
+    Ok(grants.iter().find(ahead).map(|g| {
+        format!(
+            "--allow-unverified {build} was given at {}, by a clock that is ahead of this one ({now}): it does not count; give it again",
+            g.at
+        )
+    }))
 }
 
 /// The grant for `build` that holds at `now`, if there is one.
@@ -101,16 +132,14 @@ pub fn grant(
     Ok(grant)
 }
 
-/// Takes back what `by` gave. Hold the state's lock.
-pub fn take_back(state: &StateFolder, by: By) -> Result<Vec<Grant>, Error> {
+/// Ends every grant, also those that are over. Hold the state's lock.
+///
+/// # Errors
+/// The file cannot be understood or removed.
+pub fn end_all(state: &StateFolder) -> Result<Vec<Grant>, Error> {
     let grants: Vec<Grant> = state.read_json(FILE)?.unwrap_or_default();
-    let (taken, kept): (Vec<_>, Vec<_>) = grants.into_iter().partition(|g| g.by == by);
-    if kept.is_empty() {
-        state.remove(FILE)?;
-    } else if !taken.is_empty() {
-        state.write_json(FILE, &kept)?;
-    }
-    Ok(taken)
+    state.remove(FILE)?;
+    Ok(grants)
 }
 
 fn log(state: &StateFolder, grant: &Grant) -> Result<(), Error> {
@@ -120,15 +149,25 @@ fn log(state: &StateFolder, grant: &Grant) -> Result<(), Error> {
         "{} allow-unverified guest={} profile={profile} until={} by={:?}\n",
         grant.at, grant.build, grant.until, grant.by
     );
-    File::options()
-        .create(true)
-        .append(true)
-        .open(&path)
-        .and_then(|mut file| {
-            file.write_all(line.as_bytes())?;
-            file.sync_all()
-        })
-        .map_err(|e| state.unusable(&path, &e))
+    let open = || -> io::Result<File> {
+        File::options()
+            .create(true)
+            .append(true)
+            .mode(0o600)
+            // Never somebody else's file, nor a pipe that has no reader.
+            .custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed())
+            .open(&path)
+    };
+    let unusable = |e: &io::Error| state.unusable(&path, e);
+    let mut file = open().map_err(|e| unusable(&e))?;
+    let metadata = file.metadata().map_err(|e| unusable(&e))?;
+    if !metadata.is_file() {
+        return Err(unusable(&io::Error::other("it is not a regular file")));
+    }
+    state.owned(&path, &metadata)?;
+    file.write_all(line.as_bytes())
+        .and_then(|()| file.sync_all())
+        .map_err(|e| unusable(&e))
 }
 
 #[cfg(test)]
@@ -156,7 +195,8 @@ mod tests {
         assert!(at(&build, now + hours(167)));
         assert!(!at(&build, now + hours(168)));
         assert!(!at(&other, now));
-        assert!(!at(&build, now - hours(48)));
+        assert!(at(&build, now - hours(48)));
+        assert!(!at(&build, now - hours(49)));
         grant(&state, &build, None, now + hours(100), By::Run).unwrap();
         assert!(at(&build, now + hours(200)));
         let log = std::fs::read_to_string(state.join("log")).unwrap();
@@ -164,14 +204,45 @@ mod tests {
     }
 
     #[test]
-    fn disable_takes_back_what_enable_gave() {
+    fn end_all_ends_what_either_command_gave() {
         let (_dir, state) = state();
         let now: Timestamp = "2026-12-01T00:00:00Z".parse().unwrap();
         let (one, two) = ("25F84".parse().unwrap(), "25G76".parse().unwrap());
         grant(&state, &one, None, now, By::Enable).unwrap();
         grant(&state, &two, None, now, By::Run).unwrap();
-        assert_eq!(take_back(&state, By::Enable).unwrap().len(), 1);
-        assert_eq!(current(&state, &one, now), Ok(None));
-        assert!(current(&state, &two, now).unwrap().is_some());
+        assert_eq!(end_all(&state).unwrap().len(), 2);
+        assert_eq!(all(&state, now), Ok(Vec::new()));
+        assert_eq!(end_all(&state), Ok(Vec::new()));
+    }
+
+    #[test]
+    fn a_grant_that_was_given_in_the_future_or_made_longer_by_hand_does_not_hold() {
+        let (_dir, state) = state();
+        let now: Timestamp = "2026-12-01T00:00:00Z".parse().unwrap();
+        let build = "25F84".parse().unwrap();
+        let hours = SignedDuration::from_hours;
+        grant(&state, &build, None, now + hours(10 * 24), By::Run).unwrap();
+        assert_eq!(current(&state, &build, now), Ok(None));
+        let says = ahead(&state, &build, now).unwrap().unwrap();
+        assert!(says.contains("2026-12-11"), "{says}");
+        let mut longer = grant(&state, &build, None, now, By::Run).unwrap();
+        longer.until = now + hours(1000 * 24);
+        state.write_json(FILE, &[longer]).unwrap();
+        assert!(current(&state, &build, now + hours(167)).unwrap().is_some());
+        assert_eq!(current(&state, &build, now + hours(168)), Ok(None));
+    }
+
+    #[test]
+    fn the_log_follows_no_link() {
+        let (dir, state) = state();
+        let now: Timestamp = "2026-12-01T00:00:00Z".parse().unwrap();
+        state.ensure().unwrap();
+        let other = dir.path().join("somebody's");
+        std::fs::write(&other, "kept").unwrap();
+        std::os::unix::fs::symlink(&other, state.join("log")).unwrap();
+        let error = grant(&state, &"25F84".parse().unwrap(), None, now, By::Run).unwrap_err();
+        assert!(error.says.contains("log"), "{error}");
+        assert_eq!(std::fs::read_to_string(other).unwrap(), "kept");
+        assert_eq!(all(&state, now), Ok(Vec::new()));
     }
 }

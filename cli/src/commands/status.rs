@@ -3,7 +3,9 @@
 //!
 //! **Contract.** It asks for the verdict again, so that what was enabled on another build or
 //! under a record that was taken back is not shown as if it held. Tickets and reports that
-//! nobody needs any more are swept first. Exit code 0 whatever the answer is.
+//! nobody needs any more are swept first. State that is damaged, or that others can write, is
+//! reported beside the rest, and then the exit code is 1; otherwise it is 0, whatever the answer
+//! is.
 
 use compatdb::facts::{Guest, Host};
 use compatdb::{Meta, Verdict};
@@ -15,6 +17,7 @@ use crate::database::{Origin, Root};
 use crate::decide::{Known, Question};
 use crate::error::{Error, Outcome};
 use crate::printer::{Report, Style};
+use crate::state::Damage;
 use crate::tickets::{self, Reported};
 use crate::unverified::{self, Grant};
 use crate::wish::{self, Wish};
@@ -39,6 +42,8 @@ struct Status {
     programs: Vec<Reported>,
     /// `METALSHIM_DISABLE=1`: `run` starts everything stock.
     disabled_by_variable: bool,
+    /// What keeps the state, or a part of it, from being used: `run` refuses while it is so.
+    problems: Vec<Damage>,
     warnings: Vec<String>,
 }
 
@@ -62,9 +67,11 @@ enum Database {
 /// Runs it.
 ///
 /// # Errors
-/// Facts, policy or state cannot be read.
+/// Facts or policy cannot be read, or there is no place for state.
 pub fn run(_: &Args, context: &Context) -> Result<Outcome, Error> {
+    let context = &context.tolerant();
     let state = context.state()?;
+    let problems = state.damages();
     let known = Known::gather(context, None)?;
     let decision = known.decide(Question {
         at_most: context.settings()?.profile,
@@ -100,6 +107,7 @@ pub fn run(_: &Args, context: &Context) -> Result<Outcome, Error> {
             ));
         }
     }
+    let damaged = !problems.is_empty();
     context.printer.report(&Status {
         enabled,
         verdict: decision.verdict,
@@ -119,9 +127,10 @@ pub fn run(_: &Args, context: &Context) -> Result<Outcome, Error> {
         unverified: unverified::all(&state, known.machine.now)?,
         programs: tickets::running(&state, boot_session),
         disabled_by_variable: context.variables.disable,
+        problems,
         warnings,
     })?;
-    Ok(Outcome::Yes)
+    Ok(if damaged { Outcome::No } else { Outcome::Yes })
 }
 
 impl Report for Status {
@@ -133,6 +142,16 @@ impl Report for Status {
             Some(id) => format!("record {id}"),
             None => "no record: unverified".to_owned(),
         };
+        for problem in &self.problems {
+            lines.push(format!("{} {}", style.red("problem:"), problem.says));
+            let hints = problem.hints.iter();
+            lines.extend(hints.map(|hint| format!("{} {hint}", style.bold("hint:"))));
+        }
+        if !self.problems.is_empty() {
+            lines.push(
+                "`metalshim run` refuses while this is so; what follows leaves it out".to_owned(),
+            );
+        }
         match &self.enabled {
             Some(wish) => lines.push(format!(
                 "{} since {}, checked {} ({})",

@@ -12,6 +12,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::{Machine, share};
+use crate::age::{self, Age};
 use crate::error::Error;
 use crate::state::StateFolder;
 use crate::variables::{self, Variables};
@@ -153,13 +154,22 @@ fn stored(machine: &mut Machine, state: Option<&StateFolder>) -> Result<Option<S
     let Some(StoredHost { build, at }) = wish.and_then(|wish| wish.host) else {
         return Ok(None);
     };
-    let age = machine.now.duration_since(at);
-    let days = age.as_hours() / 24;
-    if age > STORED_FOR {
-        machine.warnings.push(format!(
-            "the host's build {build} was stored by `metalshim enable` {days} days ago and is no longer used; say it again with --host-build"
-        ));
-        return Ok(None);
+    let days = machine.now.duration_since(at).as_hours() / 24;
+    match age::of(at, machine.now, STORED_FOR) {
+        Age::Holds => {}
+        Age::Over => {
+            machine.warnings.push(format!(
+                "the host's build {build} was stored by `metalshim enable` {days} days ago and is no longer used; say it again: metalshim enable --host-build BUILD"
+            ));
+            return Ok(None);
+        }
+        Age::Ahead => {
+            machine.warnings.push(format!(
+                "the host's build {build} was stored at {at}, by a clock that is ahead of this one ({}), and is not used; say it again: metalshim enable --host-build BUILD",
+                machine.now
+            ));
+            return Ok(None);
+        }
     }
     let age = match days {
         ..=0 => "today".to_owned(),

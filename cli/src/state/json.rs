@@ -8,6 +8,7 @@ use serde::de::DeserializeOwned;
 
 use super::StateFolder;
 use super::atomic::{self, Durability};
+use super::safe::missing;
 use crate::error::{Error, plain};
 use crate::regular;
 
@@ -16,24 +17,27 @@ const MAX_LEN: u64 = 1 << 20;
 
 impl StateFolder {
     /// What is in the file `name`; none when there is no such file. A file that is there and
-    /// cannot be understood is an error: it is never taken for nothing.
+    /// cannot be understood is an error: it is never taken for nothing, but where
+    /// [`StateFolder::tolerant`] says so.
     pub fn read_json<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, Error> {
+        match self.read_strictly(name) {
+            Err(_) if self.tolerant => Ok(None),
+            read => read,
+        }
+    }
+
+    fn read_strictly<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>, Error> {
+        self.check()?;
         let path = self.join(name);
-        let text = match bounded(&path) {
-            Ok(text) => text,
-            // A file where the folder would be: there is nothing to read either.
-            Err(e)
-                if matches!(
-                    e.kind(),
-                    io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-                ) =>
-            {
-                return Ok(None);
-            }
-            Err(e) => {
-                return Err(self.unusable(&path, &e));
-            }
+        let unusable = |e: &io::Error| self.unusable(&path, e);
+        let file = match regular::open(&path) {
+            Ok(file) => file,
+            // A link that leads nowhere is not nothing.
+            Err(e) if missing(&e) && !path.is_symlink() => return Ok(None),
+            Err(e) => return Err(unusable(&e)),
         };
+        self.owned(&path, &file.metadata().map_err(|e| unusable(&e))?)?;
+        let text = regular::text(file, MAX_LEN).map_err(|e| unusable(&e))?;
         match serde_json::from_str(&text) {
             Ok(value) => Ok(Some(value)),
             Err(e) => Err(Error::machine(format!(
@@ -41,7 +45,7 @@ impl StateFolder {
                 path.display()
             ))
             .hint(format!(
-                "remove {}; the command that writes it makes it again",
+                "remove {}, which the command that writes it makes again; or everything that is kept: metalshim disable --purge",
                 path.display()
             ))),
         }
@@ -50,6 +54,7 @@ impl StateFolder {
     /// Replaces the file `name`, synced. Hold [`StateFolder::lock`] from the read on that the
     /// value was made from.
     pub fn write_json<T: Serialize>(&self, name: &str, value: &T) -> Result<(), Error> {
+        self.check()?;
         let path = self.join(name);
         let mut text = serde_json::to_string_pretty(value)
             .map_err(|e| Error::project(format!("could not write {}: {e}", path.display())))?;
@@ -71,10 +76,6 @@ impl StateFolder {
             _ => Ok(()),
         }
     }
-}
-
-fn bounded(path: &std::path::Path) -> io::Result<String> {
-    regular::text(regular::open(path)?, MAX_LEN)
 }
 
 #[cfg(test)]

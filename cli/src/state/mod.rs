@@ -2,20 +2,29 @@
 //!
 //! **Contract.** Everything that persists goes through [`atomic::write`]: a process killed
 //! at any moment, a full disk or a second process leaves the last good file. Tickets are
-//! the exception: they need not survive a crash, and are renamed into place unsynced.
+//! the exception: they need not survive a crash, and are renamed into place unsynced. What
+//! another user owns or can write is refused: see [`safe`].
 //!
 //! | file | what |
 //! |---|---|
 //! | `enabled.json` | what `enable` recorded |
 //! | `host.json` | the host's attestation, copied from the share |
 //! | `device.json` | the Metal device's stock answers, for one boot and build |
+//! | `sip.json` | the state of System Integrity Protection, for one boot |
 //! | `unverified.json` | what `--allow-unverified` covers, and until when |
+//! | `drift.json` | that the shim found Metal other than recorded, under which record |
+//! | `canary.json` | what the canary kernels said |
+//! | `check.json` | the last automatic look for a newer database |
 //! | `log` | what was allowed without a record, a line each |
 //! | `tickets/<pid>-<start>` | a ticket, and beside it `.status`, what the shim decided |
 //! | `lock` | held by whatever changes the files above |
 
 pub mod atomic;
+mod damage;
 mod json;
+mod safe;
+
+pub use damage::Damage;
 
 use std::fs::{self, File};
 use std::io;
@@ -30,10 +39,24 @@ use crate::variables::{self, Variables};
 /// How often a folder that a `disable --purge` removes at that moment is made again.
 const ATTEMPTS: u32 = 20;
 
+/// The JSON files that are kept in the state folder; `disable --purge` removes them.
+pub const FILES: [&str; 8] = [
+    crate::wish::FILE,
+    crate::facts::share::FILE,
+    crate::facts::DEVICE_FILE,
+    "sip.json",
+    crate::unverified::FILE,
+    "drift.json",
+    "canary.json",
+    "check.json",
+];
+
 /// The state folder of this user. It need not exist before something is written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StateFolder {
     path: PathBuf,
+    /// Whether a file that cannot be used counts as missing when it is read.
+    tolerant: bool,
 }
 
 impl StateFolder {
@@ -52,7 +75,7 @@ impl StateFolder {
                     variables::STATE_DIR
                 )));
             }
-            return Ok(Self { path: path.clone() });
+            return Ok(Self::at(path.clone()));
         }
         let base = if cfg!(target_os = "macos") {
             variables
@@ -67,9 +90,7 @@ impl StateFolder {
                 .or_else(|| home.map(|home| home.join(".local/state")))
         };
         match base {
-            Some(base) => Ok(Self {
-                path: base.join("metalshim"),
-            }),
+            Some(base) => Ok(Self::at(base.join("metalshim"))),
             None => Err(Error::machine(format!(
                 "there is no state folder: neither {} nor {} is set",
                 variables::HOME,
@@ -79,6 +100,24 @@ impl StateFolder {
                 "set {} to a folder that this user can write",
                 variables::STATE_DIR
             ))),
+        }
+    }
+
+    /// The one at `path`.
+    pub(crate) const fn at(path: PathBuf) -> Self {
+        Self {
+            path,
+            tolerant: false,
+        }
+    }
+
+    /// The same folder, in which a file that cannot be used counts as missing when it is read.
+    /// Only for commands that tell [`StateFolder::damages`], and start nothing.
+    #[must_use]
+    pub fn tolerant(self) -> Self {
+        Self {
+            tolerant: true,
+            ..self
         }
     }
 
@@ -100,15 +139,23 @@ impl StateFolder {
     /// Makes the folder and `tickets/` in it, for this user only.
     pub fn ensure(&self) -> Result<(), Error> {
         let tickets = self.tickets();
-        match make_private(&tickets) {
-            Ok(()) => Ok(()),
-            Err(e) => Err(self.unusable(&tickets, &e)),
-        }
+        make_private(&tickets).map_err(|e| self.unusable(&tickets, &e))?;
+        self.check()
     }
 
     /// Waits until no other metalshim changes the state, and keeps others waiting until the
     /// returned file is dropped.
     pub fn lock(&self) -> Result<File, Error> {
+        self.lock_after(|| self.ensure())
+    }
+
+    /// The same for `disable --purge`, which cleans up what it can reach, whoever can write it.
+    pub fn lock_to_purge(&self) -> Result<File, Error> {
+        let tickets = self.tickets();
+        self.lock_after(|| make_private(&tickets).map_err(|e| self.unusable(&tickets, &e)))
+    }
+
+    fn lock_after(&self, ensure: impl Fn() -> Result<(), Error>) -> Result<File, Error> {
         let path = self.join("lock");
         let lock = || -> io::Result<File> {
             let file = File::options()
@@ -130,7 +177,7 @@ impl StateFolder {
         };
         let mut attempts = 0..ATTEMPTS;
         loop {
-            self.ensure()?;
+            ensure()?;
             match lock() {
                 Err(e) if e.kind() == io::ErrorKind::NotFound && attempts.next().is_some() => {}
                 result => return result.map_err(|e| self.unusable(&path, &e)),
@@ -187,8 +234,7 @@ mod tests {
     #[test]
     fn a_lock_that_was_removed_while_one_waited_for_it_is_no_lock() {
         let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("state");
-        let state = StateFolder { path };
+        let state = StateFolder::at(dir.path().join("state"));
         let purging = state.lock().unwrap();
         let waiting = std::thread::spawn({
             let state = state.clone();

@@ -1,7 +1,10 @@
 //! Bad input: one clear error that names the path or value and the next step; nothing is lost.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+
+use metalshim_guest::FactsFile;
 
 use crate::{Ended, METALSHIM, User, snapshot};
 
@@ -141,14 +144,54 @@ fn without_a_home_the_variable_is_named() {
 #[test]
 fn state_that_was_cut_is_named_and_kept() {
     let user = User::new();
-    let path = user.file("state/enabled.json", "{\"since\":");
-    for line in ["run -- TOY", "status", "enable"] {
-        let ended = user.types(line);
-        assert!([2, 125].contains(&ended.code), "{line}: {}", ended.code);
-        assert!(ended.err.contains("enabled.json"), "{line}: {}", ended.err);
-        assert!(ended.err.contains("hint: "), "{line}: {}", ended.err);
+    for name in ["enabled", "unverified", "host"] {
+        let path = user.file(&format!("state/{name}.json"), "{\"since\":");
+        for line in ["run -- TOY", "enable"] {
+            let user = match name {
+                // The facts' own host is not looked for elsewhere.
+                "host" => &User::on(FactsFile::sample().without("host"))
+                    .with("METALSHIM_STATE_DIR", user.state().to_string_lossy()),
+                _ => &user,
+            };
+            let ended = user.types(line);
+            assert!([2, 125].contains(&ended.code), "{line}: {}", ended.code);
+            assert!(ended.err.contains(name), "{line}: {}", ended.err);
+            assert!(ended.err.contains("hint: "), "{line}: {}", ended.err);
+        }
+        let stock = user.types("run --or-stock -- TOY");
+        assert_eq!(stock.code, 0, "{}", stock.err);
+        assert_eq!(fs::read_to_string(&path).unwrap(), "{\"since\":");
+        fs::remove_file(path).unwrap();
     }
-    assert_eq!(fs::read_to_string(path).unwrap(), "{\"since\":");
+}
+
+#[test]
+fn status_reports_damaged_state_and_all_the_rest() {
+    let user = User::new();
+    user.types("enable --profile 1007/32768");
+    user.file("state/unverified.json", "[{]");
+    let ended = user.types("status");
+    assert_eq!(ended.code, 1, "{}", ended.err);
+    snapshot("status-damaged", &user, &ended);
+    let json = user.types("status --json").json("metalshim.status/1");
+    let says = json["problems"][0]["says"].as_str().unwrap();
+    assert!(says.contains("unverified.json"), "{says}");
+    assert_eq!(json["enabled"]["record"], "P0001");
+    fs::remove_file(user.state().join("unverified.json")).unwrap();
+    assert_eq!(user.types("status").code, 0);
+}
+
+#[test]
+fn a_state_folder_that_others_can_write_is_refused_and_reported() {
+    let user = User::new();
+    user.types("enable");
+    fs::set_permissions(user.state(), fs::Permissions::from_mode(0o777)).unwrap();
+    snapshot("state-writable", &user, &user.types("run -- TOY"));
+    assert_eq!(user.types("run --or-stock --quiet -- TOY").code, 0);
+    assert_eq!(user.types("enable").code, 2);
+    let status = user.types("status");
+    assert_eq!(status.code, 1);
+    assert!(status.out.contains("mode 777"), "{}", status.out);
 }
 
 #[test]

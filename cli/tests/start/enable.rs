@@ -1,8 +1,10 @@
 //! `enable`, `disable` and `status`.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 
 use metalshim_guest::FactsFile;
+use serde_json::json;
 
 use crate::{User, snapshot};
 
@@ -82,7 +84,7 @@ fn enabled_on_another_build_status_says_so() {
 }
 
 #[test]
-fn a_grant_of_enable_goes_with_disable_and_one_of_run_stays() {
+fn disable_ends_grants_whichever_command_gave_them_and_says_so() {
     let facts = include_str!("../../../shim/guest/facts/unlisted-pair.toml");
     let user = User::on(FactsFile::parse(facts));
     snapshot(
@@ -94,12 +96,47 @@ fn a_grant_of_enable_goes_with_disable_and_one_of_run_stays() {
     user.types("disable");
     assert_eq!(user.types("run -- TOY").code, 125);
     user.types("run --allow-unverified 26A428 -- true");
-    user.types("disable");
     assert_eq!(user.types("run -- TOY").code, 0);
+    snapshot("disable-grant", &user, &user.types("disable"));
+    assert_eq!(user.types("run -- TOY").code, 125);
+    assert!(user.types("status --json").json("metalshim.status/1")["unverified"] == json!([]));
+    user.types("run --allow-unverified 26A428 -- true");
     user.file("state/notes of mine", "kept");
-    user.types("disable --purge");
+    let purged = user.types("disable --purge");
+    assert!(purged.out.contains("26A428"), "{}", purged.out);
     assert_eq!(files(&user), ["notes of mine"]);
     assert_eq!(user.types("run -- TOY").code, 125);
+}
+
+#[test]
+fn purge_removes_state_that_is_damaged_or_that_others_can_write() {
+    let user = User::new();
+    user.types("enable");
+    for name in metalshim_cli::state::FILES {
+        user.file(&format!("state/{name}"), "{ cut");
+    }
+    let others = fs::Permissions::from_mode(0o777);
+    fs::set_permissions(user.state(), others).unwrap();
+    assert_eq!(user.types("disable").code, 2);
+    let purged = user.types("disable --purge");
+    assert_eq!(purged.code, 0, "{}", purged.err);
+    assert!(!user.state().exists());
+    assert_eq!(user.types("run -- TOY").code, 0);
+}
+
+#[test]
+fn a_host_build_that_was_stored_by_a_clock_ahead_is_not_used_for_ever() {
+    let at = |time| FactsFile::sample().without("host").at(time);
+    let user = User::on(at("2027-06-01T00:00:00Z"));
+    assert_eq!(user.types("enable --host-build 25G76").code, 0);
+    assert_eq!(user.types("run -- TOY").code, 0);
+    let user = user.moves_to(at("2026-12-01T00:00:00Z"));
+    assert_eq!(user.types("run -- TOY").code, 125);
+    let status = user.types("status").out;
+    assert!(status.contains("by a clock that is ahead"), "{status}");
+    // Said again, it counts.
+    assert_eq!(user.types("enable --host-build 25G76").code, 0);
+    assert_eq!(user.types("run -- TOY").code, 0);
 }
 
 #[test]
