@@ -71,6 +71,13 @@ rehearsal: need-c
 	@cargo build --quiet --locked -p compatdb -p metalshim $(SIMULATE)
 	@compatdb/tests/rehearsal $(TARGET)/debug/compatdb $(TARGET)/debug/metalshim
 
+## make site    the compatibility page, in target/site, and its tests in a real browser
+.PHONY: site
+site: need-c
+	@.ci/need chromium
+	cargo run --quiet --locked -p compatdb -- site $(TARGET)/site
+	METALSHIM_NEED_BROWSER=1 cargo $(TEST) --locked -p compatdb --test site
+
 ## make guest   the simulated guest, in target/guest
 .PHONY: guest
 guest: need-objc

@@ -81,7 +81,7 @@ pub(super) fn build(args: &Build) -> Result<Output, Failure> {
 }
 
 /// A database from a file, or from records as they are.
-fn open(path: &Path) -> Result<Database, Failure> {
+pub(super) fn open(path: &Path) -> Result<Database, Failure> {
     if path.is_dir() {
         let (records, problems) = Records::load(path);
         if let Some(problem) = problems.first() {
@@ -98,8 +98,7 @@ fn open(path: &Path) -> Result<Database, Failure> {
     Database::open(bytes).map_err(|e| Failure(format!("{}: {e}", path.display())))
 }
 
-pub(super) fn show(id: &str, database: Option<&Path>, records: &Path) -> Result<Output, Failure> {
-    let from = database.unwrap_or(records);
+pub(super) fn show(id: &str, from: &Path) -> Result<Output, Failure> {
     let Some(shown) = open(from)?.show(id)? else {
         return Ok(Output {
             text: format!(

@@ -5,9 +5,10 @@ mod keyfile;
 mod keys;
 mod repo;
 mod signers;
+mod site;
 
 use std::io::{self, Write as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
@@ -49,6 +50,8 @@ enum Command {
         /// The database that they will get: a file, or a folder of records.
         new: PathBuf,
     },
+    /// Write the compatibility page: static files that any web server can show.
+    Site(site::Site),
     /// Make the keys that sign.
     #[command(subcommand)]
     Keys(keys::Keys),
@@ -86,6 +89,12 @@ struct From {
     records: PathBuf,
 }
 
+impl From {
+    fn path(&self) -> &Path {
+        self.database.as_deref().unwrap_or(&self.records)
+    }
+}
+
 /// What a command found, and how it says so.
 struct Output {
     text: String,
@@ -120,8 +129,9 @@ pub(super) fn main() -> ExitCode {
     let output = match cli.command {
         Command::Build(args) => commands::build(&args),
         Command::Lint { records } => commands::lint(&records),
-        Command::Show { id, from } => commands::show(&id, from.database.as_deref(), &from.records),
+        Command::Show { id, from } => commands::show(&id, from.path()),
         Command::Diff { old, new } => commands::diff(&old, &new),
+        Command::Site(args) => site::run(&args),
         Command::Keys(command) => keys::run(&command),
         Command::Repo(command) => repo::run(&command),
     };
