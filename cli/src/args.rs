@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    completions, db, demo, disable, doctor, enable, man, run, status, tuf_client, update,
+    completions, db, demo, disable, doctor, enable, host, man, run, status, tuf_client, update,
 };
 
 const AFTER_HELP: &str = "\
@@ -67,6 +67,8 @@ pub enum Command {
     Doctor(doctor::Args),
     /// Look into the database of verified pairs
     Db(db::Args),
+    /// For the Mac that runs the virtual machines: tell its guests what it is
+    Host(host::Args),
     /// Fetch the newest signed database
     Update(update::Args),
     /// The interface of the conformance suite for TUF clients

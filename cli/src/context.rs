@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::facts::{self, Machine};
 use crate::printer::Printer;
 use crate::state::StateFolder;
-use crate::variables::Variables;
+use crate::variables::{self, Variables};
 use crate::wish::{self, Wish};
 
 /// What holds where the command line says nothing.
@@ -58,6 +58,23 @@ impl Context {
             tolerant: true,
             ..self.clone()
         }
+    }
+
+    /// The home folder.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn home(&self) -> Result<PathBuf, Error> {
+        self.variables.home.clone().ok_or_else(|| {
+            Error::machine(format!(
+                "there is no home folder: {} is not set",
+                variables::HOME
+            ))
+            .hint(format!(
+                "set {} to this user's home folder",
+                variables::HOME
+            ))
+        })
     }
 
     /// The facts and the time. `host_build` is the command's `--host-build`, if it has one.

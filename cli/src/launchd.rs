@@ -14,11 +14,14 @@ use plist::{Dictionary, Value};
 use rustix::process::getuid;
 
 use crate::error::{Error, plain};
+use crate::regular;
 use crate::state::atomic::{self, Durability};
 
 /// `bootout` is not over when it returns, and until it is, `bootstrap` fails.
 const ATTEMPTS: u32 = 10;
 const BETWEEN: Duration = Duration::from_millis(200);
+/// No property list of a job is larger.
+const MAX_LEN: u64 = 1 << 20;
 
 /// When a job starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -188,6 +191,45 @@ pub fn install(job: &Job, folder: &Path, domain: Domain) -> Result<PathBuf, Erro
         .map_err(|e| Error::file("write", &path, &e).hint("look who owns its folder"))?;
     load(&path, domain)?;
     Ok(path)
+}
+
+/// What a property list starts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listed {
+    /// Its label.
+    pub label: String,
+    /// The program and its arguments.
+    pub arguments: Vec<String>,
+}
+
+/// Reads the property list at `path`.
+///
+/// # Errors
+/// It cannot be read, or has no label or no arguments.
+pub fn read(path: &Path) -> Result<Listed, Error> {
+    let unusable = |says: String| {
+        Error::machine(format!(
+            "{} is no job that can be read: {says}",
+            path.display()
+        ))
+        .hint(format!("look what `plutil -p '{}'` prints", path.display()))
+    };
+    let bytes = regular::open(path)
+        .and_then(|file| regular::bytes(file, MAX_LEN))
+        .map_err(|e| unusable(plain(&e)))?;
+    let value =
+        Value::from_reader(std::io::Cursor::new(bytes)).map_err(|e| unusable(e.to_string()))?;
+    let job = value.as_dictionary();
+    let text = |value: &Value| value.as_string().map(str::to_owned);
+    let label = job.and_then(|job| text(job.get("Label")?));
+    let arguments = job.and_then(|job| {
+        let all = job.get("ProgramArguments")?.as_array()?;
+        all.iter().map(text).collect::<Option<Vec<_>>>()
+    });
+    match (label, arguments) {
+        (Some(label), Some(arguments)) => Ok(Listed { label, arguments }),
+        _ => Err(unusable("it has no label, or no arguments".to_owned())),
+    }
 }
 
 /// Ends the job and removes its file; whether there was either.

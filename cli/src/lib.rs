@@ -17,6 +17,7 @@ mod doctor;
 pub mod error;
 pub mod facts;
 pub mod find;
+pub mod host;
 pub mod install;
 pub mod launch;
 pub mod launchd;
@@ -71,7 +72,7 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
 
 fn dispatch(command: &Command, context: &Context) -> Result<Outcome, Error> {
     use crate::commands::{
-        completions, db, demo, disable, doctor, enable, man, run, status, tuf_client, update,
+        completions, db, demo, disable, doctor, enable, host, man, run, status, tuf_client, update,
     };
     match command {
         Command::Run(args) => run::run(args, context),
@@ -80,6 +81,7 @@ fn dispatch(command: &Command, context: &Context) -> Result<Outcome, Error> {
         Command::Status(args) => status::run(args, context),
         Command::Doctor(args) => doctor::run(args, context),
         Command::Db(args) => db::run(args, context),
+        Command::Host(args) => host::run(args, context),
         Command::Completions(args) => completions::run(args, context),
         Command::Man(args) => man::run(args, context),
         Command::Demo(args) => demo::run(args, context),

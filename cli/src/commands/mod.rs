@@ -6,6 +6,7 @@ pub mod demo;
 pub mod disable;
 pub mod doctor;
 pub mod enable;
+pub mod host;
 pub mod man;
 pub mod run;
 pub mod status;

@@ -137,13 +137,7 @@ fn sip_from(text: &str) -> Sip {
 /// Has the device looked at by a child, and keeps what it found for this boot and build. A
 /// child, as Metal may hang or crash, and as this process must stay without it.
 pub(super) fn probe(state: &StateFolder, machine: &Machine) -> Result<(), Error> {
-    let command = std::env::current_exe().map_err(|e| {
-        Error::machine(format!(
-            "could not find metalshim's own path: {}",
-            plain(&e)
-        ))
-    })?;
-    let device = ask(&command)?;
+    let device = ask_device()?;
     let guest = &machine.facts.guest;
     let _lock = state.lock()?;
     state.write_json(
@@ -154,6 +148,17 @@ pub(super) fn probe(state: &StateFolder, machine: &Machine) -> Result<(), Error>
             device,
         },
     )
+}
+
+/// The system's default device, as a child of ours found it.
+pub(crate) fn ask_device() -> Result<Device, Error> {
+    let command = std::env::current_exe().map_err(|e| {
+        Error::machine(format!(
+            "could not find metalshim's own path: {}",
+            plain(&e)
+        ))
+    })?;
+    ask(&command)
 }
 
 fn ask(command: &Path) -> Result<Device, Error> {

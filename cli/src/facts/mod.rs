@@ -11,6 +11,8 @@ mod mac;
 #[cfg(all(target_os = "macos", not(feature = "simulate")))]
 pub(crate) mod mac_device;
 pub mod share;
+#[cfg(all(target_os = "macos", not(feature = "simulate")))]
+pub(crate) use mac::ask_device;
 #[cfg(any(feature = "simulate", not(target_os = "macos")))]
 mod simulate;
 

@@ -15,6 +15,7 @@
 //! | `drift.json` | that the shim found Metal other than recorded, under which record |
 //! | `canary.json` | what the canary kernels said |
 //! | `check.json` | the last automatic look for a newer database |
+//! | `preference.json` | on a host: the preference's value before metalshim set it |
 //! | `log` | what was allowed without a record, a line each |
 //! | `tickets/<pid>-<start>` | a ticket, and beside it `.status`, what the shim decided |
 //! | `lock` | held by whatever changes the files above |

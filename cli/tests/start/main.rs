@@ -9,9 +9,11 @@
 mod bad_input;
 mod enable;
 mod help;
+mod host;
 mod refusals;
 mod run;
 mod state;
+mod stubs;
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
