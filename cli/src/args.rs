@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    completions, db, demo, disable, doctor, enable, host, man, run, status, tuf_client, update,
+    completions, db, demo, disable, doctor, enable, host, man, run, shellenv, status, tuf_client,
+    update,
 };
 
 const AFTER_HELP: &str = "\
@@ -63,6 +64,8 @@ pub enum Command {
     Disable(disable::Args),
     /// What is enabled, and what running programs reported
     Status(status::Args),
+    /// Print what puts the wrapped programs on PATH
+    Shellenv(shellenv::Args),
     /// Check everything, and say how to mend what is wrong; changes nothing
     Doctor(doctor::Args),
     /// Look into the database of verified pairs

@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{Access, access};
 
 use crate::error::Error;
-use crate::variables;
+use crate::{variables, wrappers};
 
 /// Where a shell looks when `PATH` is not set.
 const DEFAULT_PATH: &str = "/usr/bin:/bin";
 
 /// The path of `program`: itself where it has a slash, else the first executable file of that
-/// name in a folder of `path`.
+/// name in a folder of `path`. Wrappers of `enable PROGRAM` are passed over: they stand for
+/// the program that is looked for.
 ///
 /// # Errors
 /// 127 if there is none, 126 if what is there cannot be started.
@@ -35,7 +36,8 @@ pub fn program(program: &OsStr, path: Option<&OsStr>) -> Result<PathBuf, Error> 
     }
     let folders = path.map_or_else(|| OsString::from(DEFAULT_PATH), OsStr::to_owned);
     let mut unusable_one = None;
-    for folder in std::env::split_paths(&folders) {
+    let wrappers = |folder: &PathBuf| folder.file_name() == Some(OsStr::new(wrappers::FOLDER));
+    for folder in std::env::split_paths(&folders).filter(|folder| !wrappers(folder)) {
         // An empty entry is the current folder.
         let candidate = if folder.as_os_str().is_empty() {
             Path::new(".").join(program)

@@ -32,6 +32,7 @@ pub mod unverified;
 pub mod update;
 pub mod variables;
 pub mod wish;
+pub mod wrappers;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -48,6 +49,9 @@ use crate::variables::Variables;
 /// The whole command: `arguments` with the program's own name first.
 pub fn main(arguments: Vec<OsString>) -> ExitCode {
     let variables = Variables::of_this_process();
+    if let Some(name) = wrappers::start::invoked(&arguments) {
+        return wrappers::start::start(&name, arguments, variables);
+    }
     let in_run = names_run(&arguments);
     let cli = match Cli::try_parse_from(&arguments) {
         Ok(cli) => cli,
@@ -72,13 +76,15 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
 
 fn dispatch(command: &Command, context: &Context) -> Result<Outcome, Error> {
     use crate::commands::{
-        completions, db, demo, disable, doctor, enable, host, man, run, status, tuf_client, update,
+        completions, db, demo, disable, doctor, enable, host, man, run, shellenv, status,
+        tuf_client, update,
     };
     match command {
         Command::Run(args) => run::run(args, context),
         Command::Enable(args) => enable::run(args, context),
         Command::Disable(args) => disable::run(args, context),
         Command::Status(args) => status::run(args, context),
+        Command::Shellenv(args) => shellenv::run(args, context),
         Command::Doctor(args) => doctor::run(args, context),
         Command::Db(args) => db::run(args, context),
         Command::Host(args) => host::run(args, context),

@@ -46,6 +46,10 @@ pub const XDG_STATE_HOME: &str = "XDG_STATE_HOME";
 pub const XDG_CONFIG_HOME: &str = "XDG_CONFIG_HOME";
 /// Where programs are looked for.
 pub const PATH: &str = "PATH";
+/// Set by a wrapper of `enable PROGRAM`: which program it started, so that none goes in circles.
+pub const WRAPPED: &str = "METALSHIM_WRAPPED";
+/// The login shell.
+pub const SHELL: &str = "SHELL";
 /// The kind of terminal: `dumb` has no colour.
 pub const TERM: &str = "TERM";
 /// The loader's list of libraries to insert.
@@ -122,6 +126,14 @@ pub const ALL: &[Variable] = &[
         says: "where `run` looks for programs",
     },
     Variable {
+        name: WRAPPED,
+        says: "which program a wrapper of `enable PROGRAM` started; set by it, never by hand",
+    },
+    Variable {
+        name: SHELL,
+        says: "the shell that `shellenv` prints for, where none is named",
+    },
+    Variable {
         name: TERM,
         says: "`dumb`: no colour",
     },
@@ -153,6 +165,10 @@ pub struct Variables {
     pub xdg_config_home: Option<PathBuf>,
     /// [`PATH`]
     pub path: Option<OsString>,
+    /// [`WRAPPED`]
+    pub wrapped: Option<OsString>,
+    /// [`SHELL`]
+    pub shell: Option<PathBuf>,
     /// [`INSERT_LIBRARIES`]
     pub insert_libraries: Option<OsString>,
 }
@@ -184,6 +200,8 @@ impl Variables {
             xdg_state_home: absolute(XDG_STATE_HOME),
             xdg_config_home: absolute(XDG_CONFIG_HOME),
             path: value(PATH),
+            wrapped: value(WRAPPED),
+            shell: value(SHELL).map(PathBuf::from),
             insert_libraries: value(INSERT_LIBRARIES),
         }
     }

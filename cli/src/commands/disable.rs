@@ -12,26 +12,25 @@ use std::fs;
 use compatdb::OsBuild;
 use serde::Serialize;
 
-use crate::commands::enable::no_programs;
 use crate::context::Context;
 use crate::error::{Error, Outcome};
 use crate::facts::share;
 use crate::printer::{Report, Style};
 use crate::state::FILES;
 use crate::state::StateFolder;
-use crate::{tickets, unverified, wish};
+use crate::{tickets, unverified, wish, wrappers};
 
 /// Takes back what `metalshim enable` recorded, and ends every --allow-unverified.
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Everything that is enabled (the same as naming no program)
+    /// Everything that is enabled, the wrappers too (the same as naming no program)
     #[arg(long, conflicts_with = "programs")]
     pub all: bool,
     /// Remove everything else that metalshim keeps for this user, too, even where it is damaged;
     /// the fetched databases stay
-    #[arg(long)]
+    #[arg(long, conflicts_with = "programs")]
     pub purge: bool,
-    /// Programs to unwrap (not in this version)
+    /// Programs to unwrap; everything else stays enabled
     #[arg(value_name = "PROGRAM")]
     pub programs: Vec<OsString>,
 }
@@ -42,6 +41,8 @@ struct Disabled {
     was_enabled: bool,
     /// The guest builds whose `--allow-unverified` was ended.
     ended: Vec<OsBuild>,
+    /// The programs that were unwrapped.
+    unwrapped: Vec<String>,
     /// The files that were removed.
     removed: Vec<String>,
 }
@@ -51,16 +52,19 @@ struct Disabled {
 /// # Errors
 /// The state cannot be read or changed.
 pub fn run(args: &Args, context: &Context) -> Result<Outcome, Error> {
-    no_programs(&args.programs)?;
     let state = context.state()?;
     let mut report = Disabled {
         was_enabled: false,
         ended: Vec::new(),
+        unwrapped: Vec::new(),
         removed: Vec::new(),
     };
     // Nothing was ever written: do not make a folder to find that out.
     if state.path().exists() {
-        if args.purge {
+        if !args.programs.is_empty() {
+            let _lock = state.lock()?;
+            report.unwrapped = wrappers::remove(&state, &args.programs)?;
+        } else if args.purge {
             purge(&state.tolerant(), &mut report)?;
         } else {
             disable(&state, &mut report)?;
@@ -74,6 +78,7 @@ fn disable(state: &StateFolder, report: &mut Disabled) -> Result<(), Error> {
     let _lock = state.lock()?;
     report.was_enabled = is_there(state, wish::FILE);
     report.end(unverified::end_all(state)?);
+    report.unwrapped = wrappers::remove_all(state)?;
     if report.was_enabled {
         for name in [share::FILE, crate::facts::DEVICE_FILE, wish::FILE] {
             remove(state, name, &mut report.removed)?;
@@ -104,6 +109,10 @@ fn purge(state: &StateFolder, report: &mut Disabled) -> Result<(), Error> {
         Ok(ended) => report.end(ended),
         Err(error) => failed = Some(error),
     }
+    match wrappers::remove_all(state) {
+        Ok(unwrapped) => report.unwrapped = unwrapped,
+        Err(error) => drop(failed.get_or_insert(error)),
+    }
     for name in FILES.into_iter().chain(["log"]) {
         if let Err(error) = remove(state, name, &mut report.removed) {
             failed.get_or_insert(error);
@@ -129,10 +138,14 @@ impl Report for Disabled {
     const SCHEMA: &'static str = "metalshim.disable/1";
 
     fn text(&self, _: Style) -> String {
-        let mut text = match self.was_enabled {
-            true => "disabled\n".to_owned(),
-            false => "nothing was enabled\n".to_owned(),
+        let mut text = match (self.was_enabled, self.unwrapped.as_slice()) {
+            (true, _) => "disabled\n".to_owned(),
+            (false, []) => "nothing was enabled\n".to_owned(),
+            (false, _) => String::new(),
         };
+        for name in &self.unwrapped {
+            text += &format!("unwrapped {name}\n");
+        }
         for build in &self.ended {
             text += &format!("ended --allow-unverified {build}\n");
         }

@@ -1,13 +1,13 @@
 //! `metalshim enable`: checks this machine, and records that metalshim is wanted here.
 //!
-//! **Contract.** Refused, nothing is recorded. It may be repeated: the first time stays, the
+//! **Contract.** Refused, nothing is recorded and nothing is wrapped. It may be repeated: the first time stays, the
 //! rest is what was said last. What it writes: `enabled.json`, the facts that it found
 //! (`host.json`, `device.json`), and with `--allow-unverified` a grant; `disable` removes
 //! those. `run` needs no `enable`.
 
 use std::ffi::OsString;
 
-use compatdb::{OsBuild, Profile, Verdict};
+use compatdb::{OsBuild, Profile, Reason, Verdict};
 use jiff::Timestamp;
 use serde::Serialize;
 
@@ -19,6 +19,7 @@ use crate::printer::{Report, Style};
 use crate::refusal;
 use crate::unverified::{self, By};
 use crate::wish::{self, Wish};
+use crate::wrappers::{self, Wrapper};
 use crate::{facts, install};
 
 /// Checks this machine, and records that metalshim is wanted here, for what starts by itself.
@@ -38,11 +39,12 @@ pub struct Args {
     /// Do without the canary kernels (this version has none yet)
     #[arg(long)]
     pub no_canary: bool,
-    /// This system is an image that others start on any host: what one boot stored of its
-    /// host is nothing to the next
+    /// This system is an image that is started on any host: what one boot stored of its host is
+    /// nothing to the next, and that the host is not known yet is no refusal
     #[arg(long, conflicts_with = "host_build")]
     pub image: bool,
-    /// Programs to wrap (not in this version: start them by `metalshim run`)
+    /// Programs that stay enabled: wrapped, so that typing their names starts them as
+    /// `metalshim run --or-stock --quiet` would; `metalshim shellenv` says how PATH gets there
     #[arg(value_name = "PROGRAM")]
     pub programs: Vec<OsString>,
 }
@@ -55,6 +57,8 @@ struct Enabled {
     verdict: Verdict,
     /// Until when a pair without a record is used.
     unverified_until: Option<Timestamp>,
+    /// All wrappers, as they are now.
+    wrappers: Vec<Wrapper>,
     warnings: Vec<String>,
 }
 
@@ -63,7 +67,7 @@ struct Enabled {
 /// # Errors
 /// Facts, policy or state cannot be read or written.
 pub fn run(args: &Args, context: &Context) -> Result<Outcome, Error> {
-    no_programs(&args.programs)?;
+    wrappers::check(&args.programs, context)?;
     let state = context.state()?;
     state.ensure()?;
     let before = context.machine(args.host_build.as_ref())?;
@@ -78,28 +82,35 @@ pub fn run(args: &Args, context: &Context) -> Result<Outcome, Error> {
         program: None,
     })?;
     warnings.extend(known.machine.warnings.iter().cloned());
-    let Verdict::Allow(allow) = &decision.verdict else {
-        context.printer.report(&Enabled {
-            enabled: false,
-            wish: state.read_json(wish::FILE)?,
-            verdict: decision.verdict,
-            unverified_until: None,
-            warnings,
-        })?;
-        return Ok(Outcome::No);
+    let allow = match &decision.verdict {
+        Verdict::Allow(allow) => Some(allow),
+        // Whoever starts the image knows its host; a refusal for anything else stays one.
+        Verdict::Refuse(refusal) if args.image && refusal.reason == Reason::HostUnknown => None,
+        Verdict::Refuse(_) => {
+            context.printer.report(&Enabled {
+                enabled: false,
+                wish: state.read_json(wish::FILE)?,
+                verdict: decision.verdict,
+                unverified_until: None,
+                wrappers: wrappers::list(&state, &context.variables),
+                warnings,
+            })?;
+            return Ok(Outcome::No);
+        }
     };
+    let record = allow.and_then(|allow| allow.record.clone());
     // What is enabled starts by itself later: a missing shim is better found now.
     install::shim()?;
     let now = known.machine.now;
-    let unverified_until = match (&args.allow_unverified, &allow.record) {
-        (Some(build), None) => {
+    let unverified_until = match (&args.allow_unverified, &record) {
+        (Some(build), None) if allow.is_some() => {
             let profile = args.profile.or(unverified::profile(None, at_most));
             Some(unverified::grant(&state, build, profile, now, By::Enable)?.until)
         }
         _ => decision
             .grant
             .as_ref()
-            .filter(|_| allow.record.is_none())
+            .filter(|_| allow.is_some() && record.is_none())
             .map(|g| g.until),
     };
     let lock = state.lock()?;
@@ -108,7 +119,7 @@ pub fn run(args: &Args, context: &Context) -> Result<Outcome, Error> {
         since: earlier.as_ref().map_or(now, |w| w.since),
         checked: now,
         guest_build: known.machine.facts.guest.build.clone(),
-        record: allow.record.clone(),
+        record,
         profile: args.profile,
         host: match &args.host_build {
             Some(build) => Some(StoredHost {
@@ -120,27 +131,17 @@ pub fn run(args: &Args, context: &Context) -> Result<Outcome, Error> {
         image: args.image,
     };
     state.write_json(wish::FILE, &wish)?;
+    wrappers::make(&state, &args.programs)?;
     drop(lock);
     context.printer.report(&Enabled {
         enabled: true,
         wish: Some(wish),
         verdict: decision.verdict,
         unverified_until,
+        wrappers: wrappers::list(&state, &context.variables),
         warnings,
     })?;
     Ok(Outcome::Yes)
-}
-
-/// `enable PROGRAM` and `disable PROGRAM` are for wrappers, which this version has not.
-pub(super) fn no_programs(programs: &[OsString]) -> Result<(), Error> {
-    match programs.first() {
-        None => Ok(()),
-        Some(program) => Err(Error::user(format!(
-            "{}: this version makes no wrappers for single programs",
-            program.to_string_lossy()
-        ))
-        .hint("leave the program out, and start it by `metalshim run -- PROGRAM`")),
-    }
 }
 
 impl Report for Enabled {
@@ -164,6 +165,13 @@ impl Report for Enabled {
                 lines.extend(caps.map(|cap| format!("capped at {}: {}", cap.profile, cap.says)));
                 warnings.extend(allow.warnings.iter().cloned());
             }
+            (Verdict::Refuse(refused), Some(wish)) if self.enabled => lines.push(format!(
+                "{} since {}: an image on guest {}, which is checked again at each start; now it would be refused ({})",
+                style.green("enabled"),
+                wish.since,
+                wish.guest_build,
+                refused.reason.code()
+            )),
             (Verdict::Refuse(refused), earlier) => {
                 lines.push(refusal::text(refused, style));
                 if let Some(wish) = earlier {
@@ -180,6 +188,7 @@ impl Report for Enabled {
                 "nobody has verified this pair: it is used until {until}"
             ));
         }
+        lines.extend(self.wrappers.iter().map(|wrapper| wrapper.says(style)));
         lines.extend(
             warnings
                 .iter()

@@ -9,6 +9,7 @@ pub mod enable;
 pub mod host;
 pub mod man;
 pub mod run;
+pub mod shellenv;
 pub mod status;
 pub mod tuf_client;
 pub mod update;

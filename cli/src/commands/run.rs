@@ -18,11 +18,11 @@ use crate::commands::run::plan::{Plan, Program};
 use crate::context::Context;
 use crate::error::{Error, Outcome};
 use crate::launch::Start;
-use crate::{refusal, variables};
+use crate::{facts, refusal, variables};
 
 /// Starts a program with the overrides, or tells why not. Everything after PROGRAM is the
 /// program's.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Default, clap::Args)]
 #[command(after_help = "\
 Examples:
   metalshim run -- llama-cli -m model.gguf -p Hello
@@ -62,6 +62,12 @@ pub struct Args {
     /// Stay, and tell at the end what the shim decided in the program
     #[arg(long, conflicts_with = "quiet")]
     pub explain: bool,
+    /// Look into the shared folders for the host's attestation first (at most 200 ms); agents do
+    #[arg(long)]
+    pub read_share: bool,
+    /// What is set in the program's environment besides
+    #[arg(skip)]
+    pub set: Vec<(OsString, OsString)>,
     /// The program and its arguments
     #[arg(required = true, trailing_var_arg = true, value_name = "PROGRAM")]
     pub program: Vec<OsString>,
@@ -72,9 +78,12 @@ pub struct Args {
 /// # Errors
 /// What a user has to act on; the exit codes are those of `run`.
 pub fn run(args: &Args, context: &Context) -> Result<Outcome, Error> {
-    let program = Program::find(&args.program, &context.variables)?;
+    let program = Program::find(args, &context.variables)?;
     if context.variables.disable {
         return disabled(args, context, program);
+    }
+    if args.read_share {
+        read_share(context);
     }
     if args.explain {
         return explain::run(args, context);
@@ -109,6 +118,18 @@ pub fn run(args: &Args, context: &Context) -> Result<Outcome, Error> {
             }
             Ok(Outcome::Code(125))
         }
+    }
+}
+
+/// Copies the host's attestation. What goes wrong here keeps no program from starting: the
+/// verdict is made from what is known then.
+fn read_share(context: &Context) {
+    let copy = || {
+        let state = context.state()?;
+        facts::copy_share(&state, &context.machine(None)?)
+    };
+    for says in copy().unwrap_or_else(|error| vec![error.says]) {
+        context.printer.note(&says);
     }
 }
 
@@ -148,7 +169,7 @@ impl Program {
             arguments: self.arguments,
             clear: false,
             unset: Vec::new(),
-            variables: Vec::new(),
+            variables: self.set,
         }
     }
 }

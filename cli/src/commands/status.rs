@@ -21,6 +21,7 @@ use crate::state::Damage;
 use crate::tickets::{self, Reported};
 use crate::unverified::{self, Grant};
 use crate::wish::{self, Wish};
+use crate::wrappers::{self, Wrapper};
 use crate::{refusal, variables};
 
 /// What is enabled, and what running programs reported.
@@ -40,6 +41,8 @@ struct Status {
     unverified: Vec<Grant>,
     /// What programs that run reported.
     programs: Vec<Reported>,
+    /// The programs that stay enabled.
+    wrappers: Vec<Wrapper>,
     /// `METALSHIM_DISABLE=1`: `run` starts everything stock.
     disabled_by_variable: bool,
     /// What keeps the state, or a part of it, from being used: `run` refuses while it is so.
@@ -126,6 +129,7 @@ pub fn run(_: &Args, context: &Context) -> Result<Outcome, Error> {
         },
         unverified: unverified::all(&state, known.machine.now)?,
         programs: tickets::running(&state, boot_session),
+        wrappers: wrappers::list(&state, &context.variables),
         disabled_by_variable: context.variables.disable,
         problems,
         warnings,
@@ -218,6 +222,7 @@ impl Report for Status {
                 .iter()
                 .map(|w| format!("{} {w}", style.yellow("warning:"))),
         );
+        lines.extend(self.wrappers.iter().map(|wrapper| wrapper.says(style)));
         match self.programs.as_slice() {
             [] => lines.push("no running program has reported".to_owned()),
             programs => lines.extend(programs.iter().map(|p| p.says(style))),

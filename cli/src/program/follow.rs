@@ -260,7 +260,10 @@ fn find(name: &OsStr, path: Option<&OsStr>, folder: &Path) -> Option<PathBuf> {
         return Some(folder.join(name));
     }
     let path = path.unwrap_or(OsStr::new(DEFAULT_PATH));
+    // A wrapper of ours stands for the program of that name further on.
+    let wrappers = |place: &PathBuf| place.file_name() == Some(OsStr::new(crate::wrappers::FOLDER));
     std::env::split_paths(path)
+        .filter(|place| !wrappers(place))
         .map(|place| folder.join(place).join(name))
         .find(|candidate| {
             let metadata = fs::metadata(candidate);

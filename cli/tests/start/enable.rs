@@ -138,12 +138,3 @@ fn a_host_build_that_was_stored_by_a_clock_ahead_is_not_used_for_ever() {
     assert_eq!(user.types("enable --host-build 25G76").code, 0);
     assert_eq!(user.types("run -- TOY").code, 0);
 }
-
-#[test]
-fn programs_cannot_be_wrapped_yet_and_it_says_what_to_do() {
-    let user = User::new();
-    let ended = user.types("enable llama-cli");
-    assert_eq!(ended.code, 2);
-    snapshot("enable-program", &user, &ended);
-    assert_eq!(files(&user), [""; 0]);
-}

@@ -14,6 +14,7 @@ mod refusals;
 mod run;
 mod state;
 mod stubs;
+mod wrappers;
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};

@@ -24,6 +24,8 @@ pub(super) struct Program {
     pub(super) path: PathBuf,
     /// Its arguments.
     pub(super) arguments: Vec<OsString>,
+    /// What is set in its environment besides.
+    pub(super) set: Vec<(OsString, OsString)>,
 }
 
 /// What `run` would do.
@@ -49,14 +51,16 @@ pub(super) struct Refused {
 }
 
 impl Program {
-    pub(super) fn find(words: &[OsString], variables: &Variables) -> Result<Self, Error> {
-        let (name, arguments) = words
+    pub(super) fn find(args: &Args, variables: &Variables) -> Result<Self, Error> {
+        let (name, arguments) = args
+            .program
             .split_first()
             .ok_or_else(|| Error::user("no program was given"))?;
         Ok(Self {
             path: find::program(name, variables.path.as_deref())?,
             name: name.clone(),
             arguments: arguments.to_vec(),
+            set: args.set.clone(),
         })
     }
 }
@@ -136,7 +140,7 @@ impl Program {
                 arguments: direct.args,
                 clear: direct.clear,
                 unset: direct.unset,
-                variables: direct.set,
+                variables: self.set.iter().cloned().chain(direct.set).collect(),
             },
         }
     }
