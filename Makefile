@@ -78,10 +78,10 @@ site: need-c
 	cargo run --quiet --locked -p compatdb -- site $(TARGET)/site
 	METALSHIM_NEED_BROWSER=1 cargo $(TEST) --locked -p compatdb --test site
 
-## make guest   the simulated guest, in target/guest
+## make guest   the simulated guest and its GPU in software, in target/guest
 .PHONY: guest
-guest: need-objc
-	@$(MAKE) --silent -C shim/guest OUT=$(TARGET)/guest
+guest: need-objc need-clang
+	@$(MAKE) --silent -C shim/guest OUT=$(TARGET)/guest all software
 
 ## make bench   what it all costs, against a baseline in the same run; at the end each limit, OK or OVER
 .PHONY: bench
@@ -131,6 +131,8 @@ need-c:
 	@.ci/need cc
 need-objc:
 	@.ci/need objc
+need-clang:
+	@.ci/need $(if $(MAC),clang,clang-19)
 need-real:
 	@.ci/need cc objc clang-19 gnustep blocks
 # Only for comparison: the benchmarks say so where it is missing.

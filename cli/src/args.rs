@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    completions, db, demo, disable, doctor, enable, host, man, run, shellenv, status, tuf_client,
-    update,
+    completions, db, demo, disable, doctor, enable, host, man, probe, run, shellenv, status,
+    tuf_client, update,
 };
 
 const AFTER_HELP: &str = "\
@@ -38,9 +38,13 @@ pub struct Cli {
     pub command: Command,
 }
 
-/// The hidden command that makes a Metal device.
+/// The hidden command that makes a Metal device and prints its answers.
 #[cfg(all(target_os = "macos", not(feature = "simulate")))]
-pub const DEVICE_COMMAND: &str = "__device";
+pub const PROBE_COMMAND: &str = "__probe";
+
+/// The hidden command that runs kernels as it is told.
+#[cfg(all(target_os = "macos", not(feature = "simulate")))]
+pub const CANARY_COMMAND: &str = "__canary";
 
 /// What every command understands.
 #[derive(Debug, clap::Args)]
@@ -68,6 +72,8 @@ pub enum Command {
     Shellenv(shellenv::Args),
     /// Check everything, and say how to mend what is wrong; changes nothing
     Doctor(doctor::Args),
+    /// Ask the Metal device, stock and with the overrides, and show what differs
+    Probe(probe::Args),
     /// Look into the database of verified pairs
     Db(db::Args),
     /// For the Mac that runs the virtual machines: tell its guests what it is
@@ -83,8 +89,8 @@ pub enum Command {
     Man(man::Args),
     /// See the overrides at work on a simulated guest
     Demo(demo::Args),
-    /// The Metal device's stock answers, as JSON: what `enable` and `doctor` start as a child
+    /// The Metal device's answers: what `enable`, `doctor` and `probe` start as a child
     #[cfg(all(target_os = "macos", not(feature = "simulate")))]
-    #[command(name = DEVICE_COMMAND, hide = true)]
-    Device,
+    #[command(name = PROBE_COMMAND, hide = true)]
+    MacProbe,
 }

@@ -137,6 +137,23 @@ pub fn guest_programs() -> Result<PathBuf, Error> {
     }
 }
 
+/// One of the simulated guest's programs.
+///
+/// # Errors
+/// As [`guest_programs`], or this one is not there.
+#[cfg(any(feature = "simulate", not(target_os = "macos")))]
+pub fn guest_program(name: &str) -> Result<PathBuf, Error> {
+    let path = guest_programs()?.join(name);
+    if path.is_file() {
+        return Ok(path);
+    }
+    Err(Error::machine(format!(
+        "a program of the simulated guest is missing: there is no {}",
+        path.display()
+    ))
+    .hint("make it with `make guest`"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

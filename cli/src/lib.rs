@@ -17,11 +17,15 @@ mod doctor;
 pub mod error;
 pub mod facts;
 pub mod find;
+pub mod helper;
 pub mod host;
 pub mod install;
 pub mod launch;
 pub mod launchd;
+#[cfg(all(target_os = "macos", not(feature = "simulate")))]
+mod mac_device;
 pub mod printer;
+pub mod probe;
 pub mod program;
 pub mod refusal;
 pub mod regular;
@@ -76,7 +80,7 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
 
 fn dispatch(command: &Command, context: &Context) -> Result<Outcome, Error> {
     use crate::commands::{
-        completions, db, demo, disable, doctor, enable, host, man, run, shellenv, status,
+        completions, db, demo, disable, doctor, enable, host, man, probe, run, shellenv, status,
         tuf_client, update,
     };
     match command {
@@ -86,6 +90,7 @@ fn dispatch(command: &Command, context: &Context) -> Result<Outcome, Error> {
         Command::Status(args) => status::run(args, context),
         Command::Shellenv(args) => shellenv::run(args, context),
         Command::Doctor(args) => doctor::run(args, context),
+        Command::Probe(args) => probe::run(args, context),
         Command::Db(args) => db::run(args, context),
         Command::Host(args) => host::run(args, context),
         Command::Completions(args) => completions::run(args, context),
@@ -94,11 +99,8 @@ fn dispatch(command: &Command, context: &Context) -> Result<Outcome, Error> {
         Command::Update(args) => update::run(args, context),
         Command::TufClient(args) => tuf_client::run(args),
         #[cfg(all(target_os = "macos", not(feature = "simulate")))]
-        Command::Device => {
-            let device = crate::facts::mac_device::device()?;
-            let json = serde_json::to_string(&device)
-                .map_err(|e| Error::project(format!("could not write the device as JSON: {e}")))?;
-            context.printer.out(&format!("{json}\n"))?;
+        Command::MacProbe => {
+            context.printer.out(&crate::mac_device::probe())?;
             Ok(Outcome::Yes)
         }
     }

@@ -4,10 +4,8 @@
 //! of System Integrity Protection at the first command of a boot: it cannot change before the
 //! next one, so it is kept. [`probe`] makes the device, in a process of its own.
 
-use std::io::Read;
-use std::path::Path;
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use compatdb::Facts;
 use compatdb::facts::{Device, Guest, Local, Sip};
@@ -16,15 +14,15 @@ use serde::{Deserialize, Serialize};
 use sysctl::{Ctl, CtlValue, Sysctl};
 
 use super::{DEVICE_FILE, Machine, Source};
-use crate::args::DEVICE_COMMAND;
-use crate::error::{Error, plain};
+use crate::error::Error;
+use crate::helper::Helper;
+use crate::probe;
 use crate::state::StateFolder;
 use crate::state::atomic::{self, Durability};
 
 const CSRUTIL: &str = "/usr/bin/csrutil";
 const SIP_FILE: &str = "sip.json";
-/// How long the child may take that makes the device. Metal compiles its own shaders at the
-/// first use, which took about nine seconds in a public report.
+/// How long the child may take that makes the device.
 const PROBE_PATIENCE: Duration = Duration::from_secs(30);
 
 /// The device as a child found it.
@@ -152,53 +150,8 @@ pub(super) fn probe(state: &StateFolder, machine: &Machine) -> Result<(), Error>
 
 /// The system's default device, as a child of ours found it.
 pub(crate) fn ask_device() -> Result<Device, Error> {
-    let command = std::env::current_exe().map_err(|e| {
-        Error::machine(format!(
-            "could not find metalshim's own path: {}",
-            plain(&e)
-        ))
-    })?;
-    ask(&command)
-}
-
-fn ask(command: &Path) -> Result<Device, Error> {
-    let failed = |why: String| {
-        Error::machine(format!("the Metal device could not be asked: {why}"))
-            .hint(format!("look what `metalshim {DEVICE_COMMAND}` says"))
-    };
-    let mut child = Command::new(command)
-        .arg(DEVICE_COMMAND)
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .map_err(|e| failed(plain(&e)))?;
-    let until = Instant::now() + PROBE_PATIENCE;
-    let status = loop {
-        match child.try_wait().map_err(|e| failed(plain(&e)))? {
-            Some(status) => break status,
-            None if Instant::now() > until => {
-                // It may have ended a moment ago.
-                let _ = child.kill();
-                let _ = child.wait();
-                return Err(failed(format!(
-                    "no answer in {} s",
-                    PROBE_PATIENCE.as_secs()
-                )));
-            }
-            None => std::thread::sleep(Duration::from_millis(5)),
-        }
-    };
-    // One small object: the pipe holds it whole.
-    let mut json = String::new();
-    if let Some(stdout) = child.stdout.take() {
-        let read = stdout.take(64 << 10).read_to_string(&mut json);
-        read.map_err(|e| failed(plain(&e)))?;
-    }
-    if !status.success() {
-        return Err(failed(format!("its process ended with {status}")));
-    }
-    serde_json::from_str(&json).map_err(|e| failed(e.to_string()))
+    let (_, answers) = probe::ask(Helper::Probe.stock()?, PROBE_PATIENCE)?;
+    Ok(answers.into_device())
 }
 
 #[cfg(test)]

@@ -8,8 +8,6 @@
 pub mod host;
 #[cfg(all(target_os = "macos", not(feature = "simulate")))]
 mod mac;
-#[cfg(all(target_os = "macos", not(feature = "simulate")))]
-pub(crate) mod mac_device;
 pub mod share;
 #[cfg(all(target_os = "macos", not(feature = "simulate")))]
 pub(crate) use mac::ask_device;

@@ -19,6 +19,11 @@ static inline long highest_family(id<MTLDevice> device, long from, long to)
 	return 0;
 }
 
+static inline bool responds(id object, const char *selector)
+{
+	return class_getInstanceMethod(object_getClass(object), sel_registerName(selector)) != NULL;
+}
+
 // As ggml looks for it: far above what exists, so that a claim too much is seen.
 static inline long apple_family(id<MTLDevice> device)
 {

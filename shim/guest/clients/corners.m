@@ -37,11 +37,6 @@ static void print_process(void)
 			printf("env.%s\n", *entry);
 }
 
-static bool responds(id object, const char *selector)
-{
-	return class_getInstanceMethod(object_getClass(object), sel_registerName(selector)) != NULL;
-}
-
 // The class in the chain that has the method itself: the owner.
 static const char *owner(id object, const char *selector)
 {

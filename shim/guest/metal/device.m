@@ -18,7 +18,7 @@ struct capabilities {
 
 // Set once, when the class is registered: no question looks anything up.
 static ptrdiff_t capabilities_offset;
-static bool memory_moves;
+static bool memory_moves, more_moves;
 
 static struct capabilities **slot(id device)
 {
@@ -33,7 +33,8 @@ static unsigned long memory_length(id self, SEL selector)
 
 static BOOL supports_family(id self, SEL selector, long family)
 {
-	(void)selector;
+	if (more_moves && family == 5001 && class_getMethodImplementation(object_getClass(self), selector) != (IMP)supports_family)
+		return YES;
 	if (memory_moves)
 		class_addMethod(object_getClass(self), sel_registerName("maxThreadgroupMemoryLength"), (IMP)memory_length, "Q16@0:8");
 	const struct capabilities *own = *slot(self);
@@ -55,6 +56,28 @@ static id name(id self, SEL selector)
 	(void)self;
 	(void)selector;
 	return guest_string(guest_facts()->device_name);
+}
+
+// What a public report of a guest with 7 GB has.
+static BOOL has_unified_memory(id self, SEL selector)
+{
+	(void)self;
+	(void)selector;
+	return YES;
+}
+
+static unsigned long max_buffer_length(id self, SEL selector)
+{
+	(void)self;
+	(void)selector;
+	return 3758096384;
+}
+
+static unsigned long working_set(id self, SEL selector)
+{
+	(void)self;
+	(void)selector;
+	return 5010800640;
 }
 
 static void add_family(struct capabilities *own, long family)
@@ -155,6 +178,9 @@ void guest_register_base(void)
 		guest_fail("cannot add an instance variable to %s", class_getName(cls));
 	guest_add(cls, "init", (IMP)init, "@16@0:8");
 	guest_add(cls, "name", (IMP)name, "@16@0:8");
+	guest_add(cls, "hasUnifiedMemory", (IMP)has_unified_memory, GUEST_BOOL "16@0:8");
+	guest_add(cls, "maxBufferLength", (IMP)max_buffer_length, "Q16@0:8");
+	guest_add(cls, "recommendedMaxWorkingSetSize", (IMP)working_set, "Q16@0:8");
 	if (!guest_scenario("no-init-families"))
 		guest_add(cls, "initGPUFamilySupport", (IMP)init_families, guest_scenario("init-types") ? "v24@0:8@16" : "v16@0:8");
 	if (!guest_scenario("no-supports-family"))
@@ -166,4 +192,5 @@ void guest_register_base(void)
 	objc_registerClassPair(cls);
 	capabilities_offset = ivar_getOffset(class_getInstanceVariable(cls, "_capabilities"));
 	memory_moves = guest_scenario("memory-moves");
+	more_moves = guest_scenario("more-moves");
 }

@@ -14,6 +14,9 @@
 - (BOOL)supportsFamily:(long)family;
 - (unsigned long)maxThreadgroupMemoryLength;
 - (id<GuestString>)name;
+- (BOOL)hasUnifiedMemory;
+- (unsigned long)maxBufferLength;
+- (unsigned long)recommendedMaxWorkingSetSize;
 @end
 
 // Private on the real thing as well: asked by Apple's own MPS, never overridden.

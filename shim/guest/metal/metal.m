@@ -7,6 +7,7 @@
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 // The driver's exported function: the class of its devices, or of the sibling; Nil for none.
 typedef Class driver_class(bool sibling);
@@ -47,6 +48,8 @@ static id new_device(bool sibling)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	pthread_once(&once, load_driver);
+	if (guest_scenario("device-hangs"))
+		sleep(60);
 	Class cls = driver ? driver(sibling) : Nil;
 	if (!cls)
 		return nil;

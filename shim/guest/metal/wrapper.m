@@ -38,6 +38,24 @@ static unsigned long memory_length(id self, SEL selector)
 	return [base(self) maxThreadgroupMemoryLength];
 }
 
+static BOOL has_unified_memory(id self, SEL selector)
+{
+	(void)selector;
+	return [base(self) hasUnifiedMemory];
+}
+
+static unsigned long max_buffer_length(id self, SEL selector)
+{
+	(void)selector;
+	return [base(self) maxBufferLength];
+}
+
+static unsigned long working_set(id self, SEL selector)
+{
+	(void)selector;
+	return [base(self) recommendedMaxWorkingSetSize];
+}
+
 static id name(id self, SEL selector)
 {
 	(void)selector;
@@ -52,6 +70,9 @@ void guest_register_wrapper(void)
 	guest_add(cls, "supportsFamily:", (IMP)supports_family, GUEST_BOOL "24@0:8q16");
 	guest_add(cls, "maxThreadgroupMemoryLength", (IMP)memory_length, "Q16@0:8");
 	guest_add(cls, "name", (IMP)name, "@16@0:8");
+	guest_add(cls, "hasUnifiedMemory", (IMP)has_unified_memory, GUEST_BOOL "16@0:8");
+	guest_add(cls, "maxBufferLength", (IMP)max_buffer_length, "Q16@0:8");
+	guest_add(cls, "recommendedMaxWorkingSetSize", (IMP)working_set, "Q16@0:8");
 	if (guest_facts()->host_apple_family)
 		guest_add(cls, "hostSupportsFamily:", (IMP)host_supports_family, GUEST_BOOL "24@0:8q16");
 	objc_registerClassPair(cls);

@@ -13,7 +13,10 @@ static const char *const names[] = {
     "offsets",          "zero-until-ready", "other-metal-uuid", "other-driver-uuid", "other-device",
     "sibling",          "sibling-first",    "own-methods",     "own-init",           "chain",
     "wrapper",          "other-shim-base",  "other-shim-init", "other-shim-device",  "memory-moves",
-    "second-add-fails", "slow-add",         "early-device",    "fresh-devices",
+    "second-add-fails", "slow-add",         "early-device",    "fresh-devices",    "more-moves",       "device-hangs",
+    "gpu-no-compile",   "gpu-zeros",        "gpu-stale",       "gpu-stale-pages",    "gpu-wrong-sums",
+    "gpu-half-sums",    "gpu-hang",         "gpu-crash",       "gpu-32k-fails",      "gpu-32k-wrong",
+    "gpu-32k-hangs",    "gpu-32k-crashes",
 };
 
 #define NAMES (sizeof names / sizeof names[0])

@@ -247,5 +247,5 @@ fn the_table_in_the_readme_names_every_scenario() {
         assert!(readme.contains(&format!("`{name}`")), "{name}");
         count += 1;
     }
-    assert_eq!(count, 29);
+    assert_eq!(count, 43);
 }
