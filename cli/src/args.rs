@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    completions, db, demo, disable, doctor, enable, host, man, probe, run, shellenv, status,
+    bench, completions, db, demo, disable, doctor, enable, host, man, probe, run, shellenv, status,
     tuf_client, update,
 };
 
@@ -74,6 +74,8 @@ pub enum Command {
     Doctor(doctor::Args),
     /// Ask the Metal device, stock and with the overrides, and show what differs
     Probe(probe::Args),
+    /// Measure what a program gains here
+    Bench(Box<bench::Args>),
     /// Look into the database of verified pairs
     Db(db::Args),
     /// For the Mac that runs the virtual machines: tell its guests what it is

@@ -9,11 +9,26 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command};
+
+use rustix::process::{Pid, WaitId, WaitIdOptions, waitid};
 
 use crate::error::{Error, plain};
 use crate::install;
 use crate::variables;
+
+/// Waits for the end of `child` and leaves it there: until it is waited for by its own method
+/// its id is nobody else's, and so its ticket is not swept.
+///
+/// # Errors
+/// It is no child of ours any more.
+pub fn ended(child: &Child) -> io::Result<()> {
+    if let Some(id) = i32::try_from(child.id()).ok().and_then(Pid::from_raw) {
+        let ended = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+        rustix::io::retry_on_intr(|| waitid(WaitId::Pid(id), ended))?;
+    }
+    Ok(())
+}
 
 /// What is started.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,6 +8,7 @@
 
 pub mod age;
 pub mod args;
+pub mod bench;
 pub mod commands;
 pub mod config;
 pub mod context;
@@ -80,8 +81,8 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
 
 fn dispatch(command: &Command, context: &Context) -> Result<Outcome, Error> {
     use crate::commands::{
-        completions, db, demo, disable, doctor, enable, host, man, probe, run, shellenv, status,
-        tuf_client, update,
+        bench, completions, db, demo, disable, doctor, enable, host, man, probe, run, shellenv,
+        status, tuf_client, update,
     };
     match command {
         Command::Run(args) => run::run(args, context),
@@ -93,6 +94,7 @@ fn dispatch(command: &Command, context: &Context) -> Result<Outcome, Error> {
         Command::Probe(args) => probe::run(args, context),
         Command::Db(args) => db::run(args, context),
         Command::Host(args) => host::run(args, context),
+        Command::Bench(args) => bench::run(args, context),
         Command::Completions(args) => completions::run(args, context),
         Command::Man(args) => man::run(args, context),
         Command::Demo(args) => demo::run(args, context),

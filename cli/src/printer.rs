@@ -56,18 +56,25 @@ impl Printer {
     /// Prints what a command reports, on stdout.
     pub fn report<R: Report>(&self, report: &R) -> Result<(), Error> {
         if self.json {
-            let tagged = Tagged {
-                schema: R::SCHEMA,
-                body: report,
-            };
-            let mut text = serde_json::to_string_pretty(&tagged).map_err(|e| {
-                Error::project(format!("could not write {} as JSON: {e}", R::SCHEMA))
-            })?;
-            text.push('\n');
-            self.out(&text)
+            self.out(&self.json_of(report)?)
         } else {
             self.out(&report.text(self.out))
         }
+    }
+
+    /// The report as the one JSON object that `--json` prints.
+    ///
+    /// # Errors
+    /// None that a report of ours gives.
+    pub fn json_of<R: Report>(&self, report: &R) -> Result<String, Error> {
+        let tagged = Tagged {
+            schema: R::SCHEMA,
+            body: report,
+        };
+        let mut text = serde_json::to_string_pretty(&tagged)
+            .map_err(|e| Error::project(format!("could not write {} as JSON: {e}", R::SCHEMA)))?;
+        text.push('\n');
+        Ok(text)
     }
 
     /// Prints data on stdout as it is.
@@ -106,6 +113,15 @@ impl Printer {
     pub fn line(&self, text: &str) {
         // Nothing can be said about a stderr that is gone.
         let _ = writeln!(io::stderr().lock(), "{text}");
+    }
+
+    /// What is being done, on a terminal only, in the place of what was said so before; nothing
+    /// wipes it away.
+    pub fn progress(&self, text: &str) {
+        let mut stderr = io::stderr().lock();
+        if !self.json && !self.quiet && stderr.is_terminal() {
+            let _ = write!(stderr, "\r\x1b[2K{text}").and_then(|()| stderr.flush());
+        }
     }
 
     /// How stderr may be styled.

@@ -51,6 +51,13 @@ impl std::str::FromStr for Told {
     }
 }
 
+impl std::fmt::Display for Told {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.name)?;
+        self.version.iter().try_for_each(|v| write!(f, "@{v}"))
+    }
+}
+
 /// A client that the program is, or may be.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ClientMatch {

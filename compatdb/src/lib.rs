@@ -7,6 +7,7 @@
 //! unknown means stock.
 #![forbid(unsafe_code)]
 
+pub mod bench;
 mod build;
 pub mod client;
 mod db;

@@ -13,7 +13,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use metalshim_ticket::Ticket;
-use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, getpgrp, kill_process, waitid};
+use rustix::process::{Pid, Signal, getpgrp, kill_process};
 use rustix::termios::tcgetpgrp;
 use signal_hook::consts::{
     SIGCONT, SIGHUP, SIGINT, SIGPIPE, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH,
@@ -23,6 +23,7 @@ use signal_hook::iterator::Signals;
 use super::Args;
 use crate::context::Context;
 use crate::error::{Error, Outcome, plain};
+use crate::launch;
 use crate::printer::Style;
 use crate::tickets::{self, Reported};
 
@@ -40,12 +41,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<Outcome, Error> {
     let pid = child.id();
     forward(signals, &child);
     let failed = |why: String| Error::machine(format!("could not wait for process {pid}: {why}"));
-    // Its id is not given to others, and so its ticket is not swept, before it is waited for.
-    if let Some(id) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
-        let ended = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
-        rustix::io::retry_on_intr(|| waitid(WaitId::Pid(id), ended))
-            .map_err(|e| failed(plain(&e.into())))?;
-    }
+    launch::ended(&child).map_err(|e| failed(plain(&e)))?;
     if let Some(ticket) = tickets::of(&state, pid) {
         tell(context, &ticket, pid);
         tickets::remove(&ticket);
