@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    bench, completions, db, demo, disable, doctor, enable, host, man, probe, run, shellenv, status,
-    tuf_client, update,
+    agent, bench, completions, db, demo, disable, doctor, enable, host, man, probe, run, shellenv,
+    status, tuf_client, update,
 };
 
 const AFTER_HELP: &str = "\
@@ -78,6 +78,8 @@ pub enum Command {
     Bench(Box<bench::Args>),
     /// Look into the database of verified pairs
     Db(db::Args),
+    /// Programs that launchd starts, with the overrides
+    Agent(agent::Args),
     /// For the Mac that runs the virtual machines: tell its guests what it is
     Host(host::Args),
     /// Fetch the newest signed database

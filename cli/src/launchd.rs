@@ -6,6 +6,8 @@
 //! does not own: only root can.
 
 use std::ffi::OsStr;
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -65,6 +67,14 @@ impl Job {
     /// # Errors
     /// A path is not absolute, or not text.
     pub fn plist(&self) -> Result<Vec<u8>, Error> {
+        self.plist_with(Dictionary::new())
+    }
+
+    /// The same with `more` keys, which win.
+    ///
+    /// # Errors
+    /// As [`Self::plist`].
+    pub fn plist_with(&self, more: Dictionary) -> Result<Vec<u8>, Error> {
         let absolute = self.arguments.first().is_some_and(|p| p.starts_with('/'));
         if !absolute || !self.log.is_absolute() {
             return Err(Error::project(format!(
@@ -120,6 +130,9 @@ impl Job {
         let log = text(&self.log)?;
         put("StandardOutPath", log.as_str().into());
         put("StandardErrorPath", log.as_str().into());
+        for (key, value) in more {
+            job.insert(key, value);
+        }
         let mut bytes = Vec::new();
         Value::Dictionary(job)
             .to_writer_xml(&mut bytes)
@@ -178,7 +191,21 @@ pub fn file(folder: &Path, label: &str) -> PathBuf {
 /// # Errors
 /// A folder or the file cannot be written, or launchd refuses the job.
 pub fn install(job: &Job, folder: &Path, domain: Domain) -> Result<PathBuf, Error> {
-    let bytes = job.plist()?;
+    install_with(job, Dictionary::new(), folder, domain)
+}
+
+/// The same with `more` keys in the property list, which win. Where launchd refuses the job,
+/// what was there before is put back and loaded again.
+///
+/// # Errors
+/// As [`install`].
+pub fn install_with(
+    job: &Job,
+    more: Dictionary,
+    folder: &Path,
+    domain: Domain,
+) -> Result<PathBuf, Error> {
+    let bytes = job.plist_with(more)?;
     let logs = job.log.parent().unwrap_or(folder);
     for needed in [folder, logs] {
         std::fs::create_dir_all(needed).map_err(|e| {
@@ -186,10 +213,30 @@ pub fn install(job: &Job, folder: &Path, domain: Domain) -> Result<PathBuf, Erro
         })?;
     }
     let path = file(folder, &job.label);
-    unload(&job.label, domain)?;
-    atomic::write(&path, &bytes, Durability::Synced)
-        .map_err(|e| Error::file("write", &path, &e).hint("look who owns its folder"))?;
-    load(&path, domain)?;
+    let before = std::fs::read(&path).ok();
+    let was_loaded = unload(&job.label, domain)?;
+    let write = |bytes: &[u8]| {
+        atomic::write(&path, bytes, Durability::Synced)
+            .map_err(|e| Error::file("write", &path, &e).hint("look who owns its folder"))
+    };
+    write(&bytes)?;
+    let loaded = match domain {
+        // Others may look at what the machine starts, as at every file in that folder.
+        Domain::System => std::fs::set_permissions(&path, Permissions::from_mode(0o644))
+            .map_err(|e| Error::file("open to readers", &path, &e)),
+        _ => Ok(()),
+    };
+    if let Err(error) = loaded.and_then(|()| load(&path, domain)) {
+        // The first error is the one to tell.
+        match before {
+            Some(before) => {
+                let _ = write(&before);
+                let _ = was_loaded.then(|| load(&path, domain));
+            }
+            None => drop(std::fs::remove_file(&path)),
+        }
+        return Err(error);
+    }
     Ok(path)
 }
 
@@ -275,10 +322,7 @@ fn load(path: &Path, domain: Domain) -> Result<(), Error> {
                 path.display(),
                 answer.says
             ))
-            .hint(format!(
-                "try it by hand: launchctl bootstrap {target} '{}'",
-                path.display()
-            )));
+            .hint(format!("try it by hand: launchctl bootstrap {target} FILE")));
         }
         std::thread::sleep(BETWEEN);
     }

@@ -81,8 +81,8 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
 
 fn dispatch(command: &Command, context: &Context) -> Result<Outcome, Error> {
     use crate::commands::{
-        bench, completions, db, demo, disable, doctor, enable, host, man, probe, run, shellenv,
-        status, tuf_client, update,
+        agent, bench, completions, db, demo, disable, doctor, enable, host, man, probe, run,
+        shellenv, status, tuf_client, update,
     };
     match command {
         Command::Run(args) => run::run(args, context),
@@ -95,6 +95,7 @@ fn dispatch(command: &Command, context: &Context) -> Result<Outcome, Error> {
         Command::Db(args) => db::run(args, context),
         Command::Host(args) => host::run(args, context),
         Command::Bench(args) => bench::run(args, context),
+        Command::Agent(args) => agent::run(args, context),
         Command::Completions(args) => completions::run(args, context),
         Command::Man(args) => man::run(args, context),
         Command::Demo(args) => demo::run(args, context),

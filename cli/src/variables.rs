@@ -48,6 +48,8 @@ pub const XDG_CONFIG_HOME: &str = "XDG_CONFIG_HOME";
 pub const PATH: &str = "PATH";
 /// Set by a wrapper of `enable PROGRAM`: which program it started, so that none goes in circles.
 pub const WRAPPED: &str = "METALSHIM_WRAPPED";
+/// Who called sudo.
+pub const SUDO_USER: &str = "SUDO_USER";
 /// The login shell.
 pub const SHELL: &str = "SHELL";
 /// The kind of terminal: `dumb` has no colour.
@@ -130,6 +132,10 @@ pub const ALL: &[Variable] = &[
         says: "which program a wrapper of `enable PROGRAM` started; set by it, never by hand",
     },
     Variable {
+        name: SUDO_USER,
+        says: "whom `agent create --daemon` makes the daemon run as, where none is named; set by sudo",
+    },
+    Variable {
         name: SHELL,
         says: "the shell that `shellenv` prints for, where none is named",
     },
@@ -167,6 +173,8 @@ pub struct Variables {
     pub path: Option<OsString>,
     /// [`WRAPPED`]
     pub wrapped: Option<OsString>,
+    /// [`SUDO_USER`]
+    pub sudo_user: Option<String>,
     /// [`SHELL`]
     pub shell: Option<PathBuf>,
     /// [`INSERT_LIBRARIES`]
@@ -201,6 +209,7 @@ impl Variables {
             xdg_config_home: absolute(XDG_CONFIG_HOME),
             path: value(PATH),
             wrapped: value(WRAPPED),
+            sudo_user: text(SUDO_USER),
             shell: value(SHELL).map(PathBuf::from),
             insert_libraries: value(INSERT_LIBRARIES),
         }

@@ -1,5 +1,6 @@
 //! The commands, one a file: its arguments, what it does, and what it reports.
 
+pub mod agent;
 pub mod bench;
 pub mod completions;
 pub mod db;

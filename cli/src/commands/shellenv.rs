@@ -19,7 +19,7 @@ pub struct Args {
     pub shell: Option<Shell>,
 }
 
-/// How it is used, in the help and in docs/programs.md.
+/// How it is used, in the help and in docs/enabled.md.
 pub const HELP: &str = "\
 In the shell's start file, as its last line:
   bash (~/.bash_profile), zsh (~/.zprofile):  eval \"$(metalshim shellenv)\"

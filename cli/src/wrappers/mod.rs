@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use crate::context::Context;
+use crate::decide::Known;
 use crate::error::Error;
 use crate::printer::Style;
 use crate::state::StateFolder;
@@ -55,30 +56,35 @@ pub fn check(names: &[OsString], context: &Context) -> Result<(), Error> {
     if names.is_empty() {
         return Ok(());
     }
-    let known = crate::decide::Known::gather(context, None)?;
-    let launchers = known.launchers();
-    let here = program::Context::here(known.machine.facts.guest.sip, &launchers);
+    let known = Known::gather(context, None)?;
     for name in names {
         allowed(name)?;
         let path = find::program(name, context.variables.path.as_deref())?;
-        let looked = program::preflight(&path, &[], &here);
-        if !looked.injectable {
-            let mut error = Error::user(format!(
-                "{} is not wrapped ({}): {}",
-                name.to_string_lossy(),
-                looked.code.as_str(),
-                looked.says
-            ));
-            for remedy in looked.remedies {
-                error = error.hint(match remedy.command {
-                    Some(command) => format!("{} {command}", remedy.says),
-                    None => remedy.says,
-                });
-            }
-            return Err(error);
-        }
+        injectable(&path, &[], &known)?;
     }
     Ok(())
+}
+
+/// An error where the library cannot be loaded into the program: it would be stock for ever.
+///
+/// # Errors
+/// It cannot, with what to do about it.
+pub fn injectable(path: &Path, arguments: &[OsString], known: &Known) -> Result<(), Error> {
+    let launchers = known.launchers();
+    let here = program::Context::here(known.machine.facts.guest.sip, &launchers);
+    let looked = program::preflight(path, arguments, &here);
+    if looked.injectable {
+        return Ok(());
+    }
+    let code = looked.code.as_str();
+    let mut error = Error::user(format!("it would only run stock ({code}): {}", looked.says));
+    for remedy in looked.remedies {
+        error = error.hint(match remedy.command {
+            Some(command) => format!("{} {command}", remedy.says),
+            None => remedy.says,
+        });
+    }
+    Err(error)
 }
 
 /// A wrapper has a program's name, and no path: `PATH` says which program that is.

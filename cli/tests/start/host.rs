@@ -146,6 +146,22 @@ fn a_launch_agent_keeps_it_true_and_agent_remove_ends_it() {
     let plist = host.read("Library/LaunchAgents/metalshim.host-attest.plist");
     assert!(plist.contains("<string>--watch</string>"), "{plist}");
     assert!(host.read("launchctl.log").contains("bootstrap gui/"));
+    let listed = host.types("agent list").out;
+    assert!(
+        listed.contains("metalshim.host-attest: host attest"),
+        "{listed}"
+    );
+    assert_eq!(host.types("agent remove metalshim.host-attest").code, 0);
+    assert!(host.types("host status").out.contains("attests nowhere"));
+}
+
+#[test]
+fn the_help_and_the_page_say_the_same_of_the_preference() {
+    let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let known = words(metalshim_cli::host::preference::KNOWN);
+    let help = words(&User::new().types("host preference --help").out);
+    assert!(help.contains(&known), "{help}");
+    assert!(words(include_str!("../../../docs/hosts.md")).contains(&known));
 }
 
 #[test]

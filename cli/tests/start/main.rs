@@ -6,6 +6,7 @@
     reason = "a test whose set-up fails has failed"
 )]
 
+mod agents;
 mod bad_input;
 mod enable;
 mod help;
