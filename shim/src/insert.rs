@@ -5,6 +5,9 @@ pub(crate) const TICKET: &[u8] = b"METALSHIM_TICKET=";
 /// The variable that makes a refusal end the process, with its `=`.
 pub(crate) const REQUIRE: &[u8] = b"METALSHIM_REQUIRE=";
 
+/// The longest of the names that [`sort`] knows, with its `=`.
+pub(crate) const LONGEST: usize = b"DYLD_INSERT_LIBRARIES=".len();
+
 /// What an entry of the environment is to the shim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Entry {

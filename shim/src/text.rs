@@ -47,9 +47,10 @@ impl<const N: usize> Fixed<N> {
     }
 }
 
-/// One copy for every size of buffer.
+/// Writes every part into `to` behind the first `len` bytes, or says `false` (what fits is there
+/// then). One copy for every size of buffer.
 #[inline(never)]
-fn append(to: &mut [u8], len: &mut usize, parts: &[&[u8]]) -> bool {
+pub(crate) fn append(to: &mut [u8], len: &mut usize, parts: &[&[u8]]) -> bool {
     parts.iter().all(|part| {
         let end = len.saturating_add(part.len());
         let Some(room) = to.get_mut(*len..end) else {

@@ -91,6 +91,22 @@ fn a_name_without_a_slash_is_looked_for_in_path() {
     }
 }
 
+#[test]
+fn a_child_of_many_variables_is_followed_and_one_of_too_many_is_stock() {
+    // The list is made in a small place, and in a large one where that is too small: all around
+    // the borders, with what else is in the environment.
+    let ticket = ticket("all");
+    for count in [100, 121, 122, 123, 124, 125, 126, 127, 128, 900, 1_100] {
+        let mut run = built().run("spawner").shim(&ticket);
+        for number in 0..count {
+            run = run.env(format!("VARIABLE_{number}"), "x");
+        }
+        let run = run.arg("fork-execve").arg(toy()).output();
+        let expected = if count > 1_022 { STOCK } else { RAISED };
+        assert_eq!(run.picked(), expected, "{count}: {run:?}");
+    }
+}
+
 /// The environment that a child has, without what names the run.
 fn environment(run: Run, arguments: &[&str]) -> Vec<String> {
     let envprint = built().program("envprint");

@@ -4,32 +4,35 @@
 //! calls and use the stack, and nothing else. Whatever they need was looked up in the constructor.
 
 use super::cell::Once;
-use super::environ::Own;
+use super::environ;
 use super::libc::{self, File};
 use super::platform;
-use super::report::{PATH, Session};
 use crate::child::{self, Program};
 use crate::insert::{self, Entry};
 use crate::text::Fixed;
 use core::ffi::{c_char, c_int};
 use core::ptr::null;
-use core::sync::atomic::{AtomicPtr, Ordering};
 use metalshim_ticket::Ticket;
 
 /// A list of strings as `execve` takes it.
 pub(crate) type Strings = *const *const c_char;
 
-/// The most variables that a followed program may have: the list is made on the stack.
+/// The most variables that a followed program may have, with the null pointer at the end: the list
+/// is made on the stack. Nearly all have fewer than the small one takes, and after a fork every page
+/// of the stack that is touched costs.
 const VARIABLES: usize = 1024;
+const FEW: usize = 128;
+/// The longest path of a program that is followed, with a zero byte.
+const PROGRAM_PATH: usize = 1024;
 
 /// What a followed program gets back; every text ends with a zero byte.
 struct Back {
     /// The inserting variable with our entry alone.
-    insert: Fixed<{ 1024 + 32 }>,
+    insert: &'static [u8],
     /// The path of the library.
-    library: Own,
+    library: &'static [u8],
     /// The ticket's variable.
-    ticket: Fixed<{ PATH + 32 }>,
+    ticket: &'static [u8],
     required: bool,
     /// The process that `run` started: the ticket's file name begins with its id.
     origin: u32,
@@ -38,31 +41,34 @@ struct Back {
 }
 
 static BACK: Once<Back> = Once::new();
-static PLACE: AtomicPtr<*mut *mut c_char> = AtomicPtr::new(core::ptr::null_mut());
 
-/// In the constructor: keeps what a followed program needs. Without an absolute path of our own
-/// library nothing can be followed.
-pub(crate) fn begin(session: &Session, own: Option<&Own>, ticket: Option<Ticket<'static>>) {
-    let Some(own) = own.filter(|own| own.as_bytes().starts_with(b"/")) else {
+/// In the constructor: keeps what a followed program needs: the ticket's variable (empty where its
+/// path is not usable), and the inserting one with our entry alone. Without an absolute path of our
+/// own library nothing can be followed.
+pub(crate) fn begin(
+    variable: &'static [u8],
+    own: Option<&'static [u8]>,
+    required: bool,
+    ticket: Option<Ticket<'static>>,
+) {
+    let Some(insert) = own else {
         return;
     };
+    let library = insert.strip_prefix(platform::INSERT).unwrap_or_default();
+    if !library.starts_with(b"/") || variable.is_empty() {
+        return;
+    }
     let mut back = Back {
-        insert: Fixed::new(),
-        library: Own::new(),
-        ticket: Fixed::new(),
-        required: session.required,
-        origin: origin(session.path.as_bytes()),
+        insert,
+        library,
+        ticket: variable,
+        required,
+        origin: origin(variable),
         follow: ticket.map_or(b"none", |ticket| ticket.follow.as_bytes()),
         own_program: None,
     };
-    let entry = own.as_bytes();
-    let whole = back.insert.push_all(&[platform::INSERT, entry, b"\0"])
-        && back.library.push_all(&[entry, b"\0"])
-        && back
-            .ticket
-            .push_all(&[insert::TICKET, session.path.as_bytes()]);
     // A program that was followed, and follows nobody itself, is done here.
-    if !whole || (back.origin != libc::pid() && back.follow == b"none") {
+    if back.origin != libc::pid() && back.follow == b"none" {
         return;
     }
     if back
@@ -72,7 +78,6 @@ pub(crate) fn begin(session: &Session, own: Option<&Own>, ticket: Option<Ticket<
     {
         back.own_program = platform::own_program();
     }
-    own_environment();
     platform::ready_children();
     BACK.set(back);
 }
@@ -94,11 +99,7 @@ fn origin(path: &[u8]) -> u32 {
 
 /// The process's own environment, as it is now.
 pub(crate) fn own_environment() -> Strings {
-    let mut place = PLACE.load(Ordering::Relaxed);
-    if place.is_null() {
-        place = platform::environment_place();
-        PLACE.store(place, Ordering::Relaxed);
-    }
+    let place = environ::place();
     if place.is_null() {
         return null();
     }
@@ -128,11 +129,14 @@ pub(crate) unsafe fn with_environment(
     if environment.is_null() || (!own_image && back.follow == b"none") {
         return call(environment);
     }
-    let errno = libc::errno();
+    // A call that replaces the image says by itself what it failed by.
+    let errno = (!replaces).then(libc::errno);
     // SAFETY: the caller's promise.
-    let path = unsafe { libc::bytes(path) }.unwrap_or_default();
+    let path = unsafe { libc::head(path, PROGRAM_PATH) };
     let followed = is_followed(back, path, search, own_image);
-    libc::set_errno(errno);
+    if let Some(errno) = errno {
+        libc::set_errno(errno);
+    }
     if followed {
         // SAFETY: the caller's promise.
         unsafe { call_with_ours(back, environment, call) }
@@ -156,7 +160,7 @@ fn is_followed(back: &Back, path: &[u8], search: bool, own_image: bool) -> bool 
     (own_image || child::is_wanted(back.follow, name, same))
         && child::format::can_load(|offset, to| file.read_at(offset, to))
         // A library that an update has removed since would end the program.
-        && File::open(back.library.as_bytes(), platform::OPEN_READ).is_some()
+        && File::open(back.library, platform::OPEN_READ).is_some()
 }
 
 /// Opens the program that the path leads to, as the C library looks for it.
@@ -168,9 +172,13 @@ fn program_file(path: &[u8], search: bool) -> Option<(File, Program)> {
     loop {
         // SAFETY: the list of the process's environment, up to its null pointer.
         let text = unsafe { entry.as_ref() }.copied()?;
+        if text.is_null() {
+            return None;
+        }
         // SAFETY: an entry of the environment, which the caller keeps as it is.
-        let text = unsafe { libc::bytes(text) }?;
-        if let Some(folders) = text.strip_prefix(b"PATH=") {
+        if unsafe { libc::head(text, 5) } == b"PATH=" {
+            // SAFETY: as above.
+            let folders = unsafe { libc::bytes(text) }?.strip_prefix(b"PATH=")?;
             return folders.split(|b| *b == b':').find_map(|folder| {
                 let folder = if folder.is_empty() { b"." } else { folder };
                 open_program(&[folder, b"/", path])
@@ -182,7 +190,7 @@ fn program_file(path: &[u8], search: bool) -> Option<(File, Program)> {
 }
 
 fn open_program(parts: &[&[u8]]) -> Option<(File, Program)> {
-    let mut path = Fixed::<1024>::new();
+    let mut path = Fixed::<PROGRAM_PATH>::new();
     if !path.push_all(parts) || !path.push(b"\0") {
         return None;
     }
@@ -200,29 +208,68 @@ unsafe fn call_with_ours(
     environment: Strings,
     call: &dyn Fn(Strings) -> c_int,
 ) -> c_int {
+    let mut list = [null::<c_char>(); FEW];
+    // SAFETY: the caller's promise.
+    match unsafe { call_with_list(back, environment, &mut list, call) } {
+        Some(result) => result,
+        // SAFETY: as above.
+        None => unsafe { call_with_many(back, environment, call) },
+    }
+}
+
+/// # Safety
+///
+/// As for [`call_with_ours`].
+#[inline(never)]
+unsafe fn call_with_many(
+    back: &Back,
+    environment: Strings,
+    call: &dyn Fn(Strings) -> c_int,
+) -> c_int {
     let mut list = [null::<c_char>(); VARIABLES];
+    // SAFETY: the caller's promise.
+    match unsafe { call_with_list(back, environment, &mut list, call) } {
+        Some(result) => result,
+        None => call(environment),
+    }
+}
+
+/// `None` when the list has no room for all.
+///
+/// # Safety
+///
+/// As for [`call_with_ours`]; `list` is all null.
+#[inline(never)]
+unsafe fn call_with_list(
+    back: &Back,
+    environment: Strings,
+    list: &mut [*const c_char],
+    call: &dyn Fn(Strings) -> c_int,
+) -> Option<c_int> {
     let mut joined = Fixed::<2048>::new();
     let (mut used, mut inserted, mut required) = (0usize, false, false);
     let mut from = environment;
     loop {
         // SAFETY: the list goes on to its null pointer.
         let entry = unsafe { from.read() };
-        // SAFETY: the caller's promise: a string, or the null pointer at the end.
-        let Some(text) = (unsafe { libc::bytes(entry) }) else {
+        if entry.is_null() {
             break;
-        };
+        }
         let mut kept = entry;
-        match insert::sort(text, platform::INSERT) {
+        // SAFETY: the caller's promise: a string.
+        let name = unsafe { libc::head(entry, insert::LONGEST) };
+        match insert::sort(name, platform::INSERT) {
             // Somebody has given this program a ticket of its own: that one counts.
-            Entry::Ticket => return call(environment),
+            Entry::Ticket => return Some(call(environment)),
             Entry::Require => required = true,
             Entry::Insert if !inserted => {
-                let ours = back.insert.as_bytes();
-                let ours = ours.strip_suffix(b"\0").unwrap_or(ours);
+                let ours = back.insert.strip_suffix(b"\0").unwrap_or_default();
+                // SAFETY: the caller's promise: a string.
+                let text = unsafe { libc::bytes(entry) }.unwrap_or_default();
                 let theirs = text.get(platform::INSERT.len()..).unwrap_or_default();
                 let own = insert::find(theirs, platform::SEPARATORS, platform::LIBRARY);
                 if own.is_none() && !joined.push_all(&[ours, b":", theirs, b"\0"]) {
-                    return call(environment);
+                    return Some(call(environment));
                 }
                 if own.is_none() {
                     kept = joined.as_bytes().as_ptr().cast();
@@ -231,26 +278,23 @@ unsafe fn call_with_ours(
             }
             Entry::Insert | Entry::Other => {}
         }
-        let Some(slot) = list.get_mut(used) else {
-            return call(environment);
-        };
-        *slot = kept;
+        *list.get_mut(used)? = kept;
         used = used.saturating_add(1);
         // SAFETY: this entry was not the last.
         from = unsafe { from.add(1) };
     }
     let ours: [Option<*const c_char>; 3] = [
-        (!inserted).then(|| back.insert.as_bytes().as_ptr().cast()),
-        Some(back.ticket.as_bytes().as_ptr().cast()),
+        (!inserted).then(|| back.insert.as_ptr().cast()),
+        Some(back.ticket.as_ptr().cast()),
         (back.required && !required).then(|| c"METALSHIM_REQUIRE=1".as_ptr()),
     ];
     for entry in ours.into_iter().flatten() {
-        // The last place stays null.
-        let Some(slot) = list.get_mut(used).filter(|_| used < VARIABLES - 1) else {
-            return call(environment);
-        };
-        *slot = entry;
+        *list.get_mut(used)? = entry;
         used = used.saturating_add(1);
     }
-    call(list.as_ptr())
+    // The last place stays null.
+    if used == list.len() {
+        return None;
+    }
+    Some(call(list.as_ptr()))
 }

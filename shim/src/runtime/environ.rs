@@ -1,19 +1,32 @@
 //! The process's environment, edited in place.
 
-use super::{libc, platform};
+use super::{kept, libc, platform};
 use crate::insert::{self, Entry};
-use crate::text::Fixed;
 use core::ffi::c_char;
+use core::ptr::null_mut;
+use core::sync::atomic::{AtomicPtr, Ordering};
 
-/// The library's own entry in the inserting variable, as it stood there.
-pub(crate) type Own = Fixed<1024>;
+/// The longest path of our own library that is handed on.
+const OWN: usize = 1023;
+
+/// Where the environment's own pointer is, looked up once: null if that is not found.
+pub(crate) fn place() -> *mut *mut *mut c_char {
+    static PLACE: AtomicPtr<*mut *mut c_char> = AtomicPtr::new(null_mut());
+    let mut place = PLACE.load(Ordering::Relaxed);
+    if place.is_null() {
+        place = platform::environment_place();
+        PLACE.store(place, Ordering::Relaxed);
+    }
+    place
+}
 
 /// Takes our entry and our variables out. Every other variable stays where it was; of the
 /// inserting variable, everything that is not ours.
 ///
-/// Returns our entry, when it was there and is not too long.
-pub(crate) fn clean() -> Option<Own> {
-    let place = platform::environment_place();
+/// Returns the inserting variable with our entry alone and a zero byte, when that was there and is
+/// not too long.
+pub(crate) fn clean() -> Option<&'static [u8]> {
+    let place = place();
     if place.is_null() {
         return None;
     }
@@ -42,7 +55,7 @@ pub(crate) fn clean() -> Option<Own> {
 }
 
 /// Whether the entry stays; the inserting variable's is shortened on the way.
-fn keep(entry: *mut c_char, own: &mut Option<Own>) -> bool {
+fn keep(entry: *mut c_char, own: &mut Option<&'static [u8]>) -> bool {
     // SAFETY: an entry of the environment, a string; the constructor alone looks at it.
     let Some(text) = (unsafe { libc::bytes(entry) }) else {
         return true;
@@ -56,9 +69,8 @@ fn keep(entry: *mut c_char, own: &mut Option<Own>) -> bool {
             let Some(found) = insert::find(value, platform::SEPARATORS, platform::LIBRARY) else {
                 return true;
             };
-            let mut copy = Own::new();
-            if own.is_none() && copy.push(found) {
-                *own = Some(copy);
+            if own.is_none() && found.len() <= OWN {
+                *own = kept::text(&[platform::INSERT, found, b"\0"]);
             }
             let len = value.len();
             // SAFETY: the value lies `name` bytes into the entry.

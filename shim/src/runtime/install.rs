@@ -34,7 +34,7 @@ pub(crate) fn hook(ticket: &Ticket<'_>, driver_is_new: bool) -> Result<Hooked, R
     let Some(base) = runtime.class(BASE) else {
         return Ok(Hooked::NoClass);
     };
-    if !driver_is_new && device_class(&runtime, ticket).is_some() {
+    if !driver_is_new && device_class(runtime, ticket).is_some() {
         // The driver is loaded for the first device: one may have been made, and asked.
         return Err(Reason::DeviceEarlier);
     }
@@ -68,10 +68,10 @@ pub(crate) fn first_device(device: Object) {
             return report::refuse(Reason::RuntimeMissing);
         };
         let result = match report::TICKET.get() {
-            Some(ticket) => install(&runtime, ticket, device),
+            Some(ticket) => install(runtime, ticket, device),
             None => Err(Reason::InstallFailed),
         };
-        unhook(&runtime);
+        unhook(runtime);
         match result {
             Ok(()) => {
                 report::installed();

@@ -77,6 +77,30 @@ pub(crate) unsafe fn bytes<'a>(text: *const c_char) -> Option<&'a [u8]> {
     Some(unsafe { CStr::from_ptr(text) }.to_bytes())
 }
 
+/// Up to `most` bytes before the zero; none for null. Between fork and exec this is cheaper than
+/// [`bytes`], which would map one more page of the C library.
+///
+/// # Safety
+///
+/// As for [`bytes`].
+pub(crate) unsafe fn head<'a>(text: *const c_char, most: usize) -> &'a [u8] {
+    let mut len = 0usize;
+    while !text.is_null() && len < most {
+        // SAFETY: no byte before this one was the zero, so it is part of the string.
+        let at = unsafe { text.add(len) };
+        // SAFETY: as above.
+        if unsafe { at.read() } == 0 {
+            break;
+        }
+        len = len.saturating_add(1);
+    }
+    if len == 0 {
+        return &[];
+    }
+    // SAFETY: that many bytes come before the zero; they stay by the caller's promise.
+    unsafe { core::slice::from_raw_parts(text.cast(), len) }
+}
+
 /// The pointer to a text that is known to end with a zero byte.
 pub(crate) fn terminated(text: &[u8]) -> Option<*const c_char> {
     text.ends_with(b"\0").then_some(text.as_ptr().cast())

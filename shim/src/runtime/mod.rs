@@ -5,6 +5,7 @@ mod children;
 mod environ;
 mod hooks;
 mod install;
+mod kept;
 mod libc;
 mod objc;
 mod platform;

@@ -1,5 +1,6 @@
 //! The Objective-C runtime: the few calls that are needed, found when they are needed.
 
+use super::cell::Once;
 use super::libc;
 use core::ffi::{CStr, c_char, c_void};
 use core::mem::transmute;
@@ -39,8 +40,14 @@ macro_rules! call {
 }
 
 impl Runtime {
-    /// Looks all calls up; `None` when one is missing.
-    pub(crate) fn find() -> Option<Self> {
+    /// All calls, looked up once; `None` when one is missing. By one thread at a time: whoever
+    /// hooks, then the one that makes the first device.
+    pub(crate) fn find() -> Option<&'static Self> {
+        static FOUND: Once<Runtime> = Once::new();
+        FOUND.get().or_else(|| FOUND.set(Self::look_up()?))
+    }
+
+    fn look_up() -> Option<Self> {
         Some(Self {
             look_up_class: call!(c"objc_lookUpClass"),
             superclass: call!(c"class_getSuperclass"),

@@ -3,19 +3,17 @@
 use super::cell::Once;
 use super::{libc, platform, watch};
 use crate::state::{Reason, State};
-use crate::text::{self, Fixed};
+use crate::text;
 use core::sync::atomic::{AtomicU8, Ordering};
 use metalshim_ticket::Ticket;
 
-/// The longest path of a ticket that is taken.
+/// The longest path of a ticket that is taken, its zero byte included.
 pub(crate) const PATH: usize = 4096;
 
 /// What the constructor found, for as long as the process runs.
 pub(crate) struct Session {
-    /// The ticket's path.
-    pub(crate) path: Fixed<PATH>,
-    /// `<path>.status` and a zero byte.
-    pub(crate) status: Fixed<{ PATH + 8 }>,
+    /// `<path of the ticket>.status` and a zero byte; empty where the path is not usable.
+    pub(crate) status: &'static [u8],
     /// `METALSHIM_REQUIRE=1` was there.
     pub(crate) required: bool,
 }
@@ -71,8 +69,7 @@ pub(crate) fn end_if_required(metal: bool) {
         return;
     };
     if metal && session.required {
-        let status = session.status.as_bytes();
-        let path = status.strip_suffix(b"\0").unwrap_or(status);
+        let path = session.status.strip_suffix(b"\0").unwrap_or_default();
         libc::put(STDERR, text::required_line(*reason, path).as_bytes());
         libc::end(EX_CONFIG);
     }
@@ -84,7 +81,7 @@ fn tell(state: State, reason: Option<Reason>) {
         return;
     };
     let flags = platform::OPEN_APPEND | platform::OPEN_NO_LINK;
-    let Some(file) = libc::File::open(session.status.as_bytes(), flags) else {
+    let Some(file) = libc::File::open(session.status, flags) else {
         return;
     };
     let program = platform::program_path().unwrap_or(b"-");

@@ -1,10 +1,10 @@
 //! The constructor: one look at the environment, and the rest only with a ticket in it.
 
 use super::libc::File;
-use super::report::{self, Session};
-use super::{children, environ, libc, platform, watch};
+use super::report::{self, PATH, Session};
+use super::{children, environ, kept, libc, platform, watch};
+use crate::insert;
 use crate::state::Reason;
-use crate::text::Fixed;
 use metalshim_ticket::{MAX_LEN, Ticket};
 
 /// Runs before the program's own code.
@@ -17,38 +17,21 @@ pub(crate) extern "C" fn start() {
     libc::set_errno(errno);
 }
 
-/// The ticket's bytes; one more than may be, to see that there are too many.
-struct Bytes {
-    bytes: [u8; MAX_LEN + 1],
-    len: usize,
-}
-
-static BYTES: super::cell::Once<Bytes> = super::cell::Once::new();
-
-fn begin(path: &[u8]) {
+fn begin(path: &'static [u8]) {
     let required = libc::variable(c"METALSHIM_REQUIRE") == Some(b"1");
-    let mut session = Session {
-        path: Fixed::new(),
-        status: Fixed::new(),
-        required,
-    };
-    // A relative path would name another file once the program changes its folder.
-    let usable = path.starts_with(b"/")
-        && session.path.push_all(&[path, b"\0"])
-        && session.status.push_all(&[path, b".status\0"]);
     let own = environ::clean();
-    if !usable {
-        session.status = Fixed::new();
-    }
-    let Some(session) = report::SESSION.set(session) else {
-        return;
+    // A relative path would name another file once the program changes its folder.
+    let usable = path.starts_with(b"/") && path.len() < PATH;
+    let texts = usable
+        .then(|| kept::text(&[insert::TICKET, path, b"\0"]).zip(kept::text(&[path, b".status\0"])))
+        .flatten();
+    let (variable, status) = texts.unwrap_or_default();
+    report::SESSION.set(Session { status, required });
+    let ticket = match variable.strip_prefix(insert::TICKET) {
+        Some(path) => read(path),
+        None => Err(Reason::TicketPath),
     };
-    let ticket = if usable {
-        read(session.path.as_bytes())
-    } else {
-        Err(Reason::TicketPath)
-    };
-    children::begin(session, own.as_ref(), ticket.ok());
+    children::begin(variable, own, required, ticket.ok());
     match ticket {
         Ok(ticket) => {
             if let Some(ticket) = report::TICKET.set(ticket) {
@@ -84,10 +67,8 @@ fn read(path: &[u8]) -> Result<Ticket<'static>, Reason> {
     if info.mode & OTHERS_WRITE != 0 {
         return Err(Reason::TicketMode);
     }
-    let mut bytes = [0; MAX_LEN + 1];
-    let len = file.fill(&mut bytes).ok_or(Reason::TicketUnreadable)?;
-    let bytes = BYTES
-        .set(Bytes { bytes, len })
-        .ok_or(Reason::TicketUnreadable)?;
-    Ticket::parse(bytes.bytes.get(..bytes.len).unwrap_or_default()).map_err(Reason::Ticket)
+    // One byte more than may be, to see that there are too many.
+    let bytes = kept::room(MAX_LEN + 1).ok_or(Reason::TicketUnreadable)?;
+    let len = file.fill(bytes).ok_or(Reason::TicketUnreadable)?;
+    Ticket::parse(bytes.get(..len).unwrap_or_default()).map_err(Reason::Ticket)
 }

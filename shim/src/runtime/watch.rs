@@ -171,6 +171,9 @@ fn try_arm(ticket: &Ticket<'_>, driver_is_new: bool) -> bool {
 
 /// The ticket against what the system says of itself.
 fn check(ticket: &Ticket<'_>) -> Result<(), Reason> {
+    if !metal_here() && !platform::facts_here() {
+        return Err(Reason::FactsMissing);
+    }
     let sysctl = libc::find(c"sysctlbyname");
     if sysctl.is_null() {
         return Err(Reason::FactsMissing);

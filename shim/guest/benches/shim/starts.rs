@@ -40,12 +40,17 @@ pub(crate) fn measure(kit: &Kit, ticket: &TicketFile) {
     if large.is_none() {
         println!("(no library linked with Foundation: gnustep-base is not installed here)");
     }
-    let [one, again, _, shim, ticket, objc] = plain.as_slice() else {
+    let [one, again, empty, shim, ticket, objc] = plain.as_slice() else {
         return;
     };
     let noise = one.whole.with(&again.whole).spread();
     let added = |starts: &Starts| starts.whole.median() - one.whole.median();
     println!("noise: the middle half of the starts with nothing in it lies {noise:.1} us apart");
+    println!(
+        "beyond a library with nothing in it, the shim adds {:.1} us, with a ticket {:.1} us",
+        added(shim) - added(empty),
+        added(ticket) - added(empty)
+    );
     println!(
         "of what a library linked with libobjc adds, the shim adds {:.0} %, with a ticket {:.0} %",
         100.0 * added(shim) / added(objc),

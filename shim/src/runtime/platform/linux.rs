@@ -123,6 +123,12 @@ pub(crate) fn is_system_image(path: &[u8]) -> bool {
     which(path).is_some()
 }
 
+/// Whether the facts can be asked for: they come with the stand-in. To look up a symbol that is not
+/// there costs a start more than everything else that is done in it.
+pub(crate) fn facts_here() -> bool {
+    seen().facts
+}
+
 fn which(path: &[u8]) -> Option<Image> {
     match base_name(path) {
         b"libMetal.so" => Some(Image::Metal),
@@ -133,8 +139,21 @@ fn which(path: &[u8]) -> Option<Image> {
 
 /// Which of the two images are loaded: Metal, the driver.
 pub(crate) fn images() -> (bool, bool) {
-    let mut seen = (false, false);
-    let data: *mut (bool, bool) = &raw mut seen;
+    let seen = seen();
+    (seen.metal, seen.driver)
+}
+
+/// What is loaded of the stand-in.
+#[derive(Default)]
+struct Seen {
+    metal: bool,
+    driver: bool,
+    facts: bool,
+}
+
+fn seen() -> Seen {
+    let mut seen = Seen::default();
+    let data: *mut Seen = &raw mut seen;
     // SAFETY: `look` is called for each image during this call, with `data` as it is given.
     unsafe { dl_iterate_phdr(look, data.cast()) };
     seen
@@ -151,12 +170,12 @@ extern "C" fn look(info: *const PhdrInfo, _size: usize, data: *mut c_void) -> c_
     let name = unsafe { (*info).name };
     // SAFETY: null or the image's path, which stays during this call.
     let name = unsafe { libc::bytes(name) }.unwrap_or_default();
-    // SAFETY: the pointer that `images` gave, to a value that outlives the walk.
-    let seen = unsafe { &mut *data.cast::<(bool, bool)>() };
+    // SAFETY: the pointer that `seen` gave, to a value that outlives the walk.
+    let seen = unsafe { &mut *data.cast::<Seen>() };
     match which(name) {
-        Some(Image::Metal) => seen.0 = true,
-        Some(Image::Driver) => seen.1 = true,
-        None => {}
+        Some(Image::Metal) => seen.metal = true,
+        Some(Image::Driver) => seen.driver = true,
+        None => seen.facts |= base_name(name) == b"libguestsystem.so",
     }
     0
 }
@@ -186,30 +205,40 @@ pub(crate) fn watch_images() -> bool {
 }
 
 /// The C library's own function behind one that is overridden here. Looked up once.
-struct Next(&'static CStr, AtomicPtr<c_void>);
+struct Next {
+    name: &'static CStr,
+    /// Apart from the name, so that nothing written at run time comes out of the file.
+    known: &'static AtomicPtr<c_void>,
+}
 
 impl Next {
-    const fn new(name: &'static CStr) -> Self {
-        Self(name, AtomicPtr::new(null_mut()))
-    }
-
     fn get(&self) -> *mut c_void {
-        let known = self.1.load(Ordering::Relaxed);
+        let known = self.known.load(Ordering::Relaxed);
         if !known.is_null() {
             return known;
         }
         // SAFETY: the name ends with a zero byte.
-        let found = unsafe { libc::dlsym(RTLD_NEXT, self.0.as_ptr()) };
-        self.1.store(found, Ordering::Relaxed);
+        let found = unsafe { libc::dlsym(RTLD_NEXT, self.name.as_ptr()) };
+        self.known.store(found, Ordering::Relaxed);
         found
     }
 }
 
-static DLOPEN: Next = Next::new(c"dlopen");
-static EXECVE: Next = Next::new(c"execve");
-static EXECVPE: Next = Next::new(c"execvpe");
-static SPAWN: Next = Next::new(c"posix_spawn");
-static SPAWNP: Next = Next::new(c"posix_spawnp");
+macro_rules! next {
+    ($name:literal) => {{
+        static KNOWN: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
+        Next {
+            name: $name,
+            known: &KNOWN,
+        }
+    }};
+}
+
+static DLOPEN: Next = next!(c"dlopen");
+static EXECVE: Next = next!(c"execve");
+static EXECVPE: Next = next!(c"execvpe");
+static SPAWN: Next = next!(c"posix_spawn");
+static SPAWNP: Next = next!(c"posix_spawnp");
 
 #[unsafe(link_section = ".init_array")]
 #[used]

@@ -124,6 +124,11 @@ pub(crate) fn find(name: &CStr) -> *mut c_void {
     unsafe { libc::dlsym(RTLD_DEFAULT, name.as_ptr()) }
 }
 
+/// Whether the facts can be asked for: here always.
+pub(crate) fn facts_here() -> bool {
+    true
+}
+
 /// A function without arguments that gives the place of a pointer.
 type Place<T> = extern "C" fn() -> *mut T;
 
