@@ -78,6 +78,12 @@ site: need-c
 	cargo run --quiet --locked -p compatdb -- site $(TARGET)/site
 	METALSHIM_NEED_BROWSER=1 cargo $(TEST) --locked -p compatdb --test site
 
+## make conformance   the public conformance suite for TUF clients (fetches it; SUITE=DIR has it)
+.PHONY: conformance
+conformance: need-c
+	@cargo build --quiet --locked -p metalshim $(SIMULATE)
+	@.ci/conformance $(TARGET)/debug/metalshim
+
 ## make guest   the simulated guest and its GPU in software, in target/guest
 .PHONY: guest
 guest: need-objc need-clang
@@ -88,6 +94,19 @@ guest: need-objc need-clang
 bench: release shim guest need-foundation
 	@$(MAKE) --no-print-directory -C shim/guest OUT=$(TARGET)/guest bench
 	@TARGET=$(TARGET) .ci/bench $(SIMULATE)
+
+## make fuzz SECONDS=60   each fuzz target for that long (needs a nightly Rust)
+SECONDS ?= 60
+.PHONY: fuzz
+fuzz: need-c
+	@.ci/fuzz $(SECONDS)
+
+## make scale MACHINES=200   that many real clients against one nginx on 127.0.0.1
+MACHINES ?= 200
+.PHONY: scale
+scale: release
+	@cargo build --quiet --release --locked -p compatdb
+	@.ci/scale $(TARGET)/release/metalshim $(TARGET)/release/compatdb $(MACHINES)
 
 ## make tsan    64 threads in front of the shim under ThreadSanitizer (needs a nightly Rust)
 .PHONY: tsan

@@ -139,8 +139,13 @@ pub fn reported(ticket: &Path) -> Vec<Reported> {
     if read.is_err() {
         return Vec::new();
     }
+    lines(&bytes)
+}
+
+/// The lines of a status file, but for those that are none.
+pub fn lines(bytes: &[u8]) -> Vec<Reported> {
     // A program's path can be any bytes; the other lines count all the same.
-    let text = String::from_utf8_lossy(&bytes);
+    let text = String::from_utf8_lossy(bytes);
     text.lines().filter_map(parse_line).collect()
 }
 

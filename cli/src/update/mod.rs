@@ -160,3 +160,24 @@ impl<'a> Updates<'a> {
 pub fn embedded_repository() -> Option<String> {
     embedded::seed().and_then(|seed| seed.repository.clone())
 }
+
+/// For the fuzz target of metadata: root, timestamp, snapshot and targets against `trust_root`, with
+/// the revoker's metadata and the deny list.
+#[cfg(fuzzing)]
+pub fn verified(
+    trust_root: &[u8],
+    [root, timestamp, snapshot, targets]: [Vec<u8>; 4],
+    revoker: (Vec<u8>, Vec<u8>),
+) -> Result<(), String> {
+    let metadata = verify::Metadata {
+        roots: vec![root],
+        timestamp,
+        snapshot,
+        targets,
+        revoker: Some(revoker),
+    };
+    match verify::verify(trust_root, &metadata) {
+        Ok(_) => Ok(()),
+        Err(problem) => Err(problem.to_string()),
+    }
+}

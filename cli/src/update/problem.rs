@@ -63,7 +63,9 @@ impl Problem {
             Self::Unreachable(what, why) => {
                 let error = Error::machine(format!("the update source cannot be reached: {what}: {why}"));
                 if why.contains("ertificate") {
-                    error.hint("look at this machine's clock: a wrong one makes every certificate wrong")
+                    error
+                        .hint("look at this machine's clock: a wrong one makes every certificate wrong")
+                        .hint(format!("behind a proxy that looks into TLS, {TRUST}"))
                 } else {
                     error.hint("look at the network, or name a mirror or a folder with --from")
                 }
@@ -123,6 +125,13 @@ impl Problem {
         error.hint(format!("nothing is lost: {kept} stays in use"))
     }
 }
+
+/// How a fleet's own authority is trusted.
+const TRUST: &str = if cfg!(target_os = "macos") {
+    "have its authority in the system's keychain, marked as trusted"
+} else {
+    "have its authority among the system's, or name its file in SSL_CERT_FILE"
+};
 
 fn expired(role: &str, expires: Timestamp, clock: Clock, server: Option<Timestamp>) -> Error {
     let ended = format!(

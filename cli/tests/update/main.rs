@@ -13,6 +13,7 @@
 )]
 
 mod attacks;
+mod https;
 mod machine;
 mod places;
 mod server;

@@ -2,7 +2,8 @@
 //
 //   reexec [setexec] PROGRAM [ARGS..]
 //
-// By execve; with `setexec` by posix_spawn with POSIX_SPAWN_SETEXEC, which only a Mac has.
+// By execve; with `setexec` by posix_spawn with POSIX_SPAWN_SETEXEC, which only a Mac has, and what
+// shim/loader makes of it.
 
 #include <errno.h>
 #include <spawn.h>
@@ -12,17 +13,17 @@
 
 extern char **environ;
 
+#ifndef POSIX_SPAWN_SETEXEC
+// The same bit. By itself glibc gives it no meaning.
+#define POSIX_SPAWN_SETEXEC POSIX_SPAWN_USEVFORK
+#endif
+
 static int set_exec(char **arguments)
 {
-#ifdef POSIX_SPAWN_SETEXEC
 	posix_spawnattr_t attributes;
 	posix_spawnattr_init(&attributes);
 	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETEXEC);
 	return posix_spawn(NULL, arguments[0], NULL, &attributes, arguments, environ);
-#else
-	(void)arguments;
-	return ENOSYS;
-#endif
 }
 
 int main(int argc, char **argv)

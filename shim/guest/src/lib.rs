@@ -15,6 +15,7 @@
 
 pub mod corners;
 mod facts;
+pub mod faulty;
 pub mod figures;
 mod kit;
 mod run;

@@ -320,6 +320,37 @@ fn the_own_next_image_is_followed_in_the_process_that_run_started_only() {
     assert_eq!(run, STOCK);
 }
 
+/// A program that another thread starts meanwhile would inherit what is open without it.
+#[cfg(target_os = "linux")]
+#[test]
+fn whatever_is_opened_is_closed_in_other_programs() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("opened");
+    let ticket = ticket("self,toy");
+    let run = built().run("spawner").preload(&built().library("openlog"));
+    let run = run.env("OPEN_LOG", &log).shim(&ticket);
+    let run = run.args(["fork-execvp"]).arg(toy()).output();
+    assert_eq!(run.picked(), RAISED, "{run:?}");
+    let text = fs::read_to_string(&log).unwrap();
+    let ticket = ticket.path().display().to_string();
+    for path in [
+        ticket.as_str(),
+        &format!("{ticket}.status"),
+        &toy().display().to_string(),
+        &built().shim().display().to_string(),
+        "/proc/self/exe",
+    ] {
+        let calls: Vec<&str> = text
+            .lines()
+            .filter(|line| line.split_once(' ').is_some_and(|(_, p)| p == path))
+            .collect();
+        assert!(!calls.is_empty(), "{path} is not opened: {text}");
+        for call in calls {
+            assert!(call.starts_with("cloexec=1 "), "{call}");
+        }
+    }
+}
+
 /// A program between that starts another with a ticket of its own is left alone.
 #[test]
 fn a_ticket_that_the_program_gives_its_child_counts() {

@@ -11,8 +11,6 @@
 #![cfg(target_os = "linux")]
 
 mod common;
-#[path = "common/faulty.rs"]
-mod faulty;
 #[path = "common/forms.rs"]
 #[allow(dead_code, reason = "each test program uses its part")]
 mod forms;
@@ -24,6 +22,7 @@ use std::path::Path;
 
 use forms::Form;
 use metalshim_guest::corners::ALL;
+use metalshim_guest::faulty;
 use metalshim_guest::{Outcome, built};
 use tickets::{ticket, ticket_text};
 
@@ -152,10 +151,11 @@ fn corner_cases() -> Vec<Case> {
 fn ticket_cases() -> Vec<Case> {
     let good = ticket_text().as_bytes();
     let mut cases = Vec::new();
-    for (name, make) in faulty::all(good.len()) {
+    for faulty in faulty::all(good.len()) {
+        let name = faulty.name.clone();
         let run = move |form: &Form| {
             let folder = tempfile::tempdir().expect("folder");
-            let path = make(folder.path(), good);
+            let path = faulty.make(folder.path(), good);
             let mut all: Vec<Result> = Vec::new();
             for required in [false, true] {
                 let mut run = built()

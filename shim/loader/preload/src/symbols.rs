@@ -37,8 +37,6 @@ const SAME: &[&str] = &[
     "memset",
     "pipe",
     "popen",
-    "posix_spawn",
-    "posix_spawnp",
     "pread",
     "pwrite",
     "read",

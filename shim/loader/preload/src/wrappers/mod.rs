@@ -4,6 +4,7 @@
 pub(crate) mod errors;
 mod files;
 pub(crate) mod process;
+mod spawn;
 
 use std::ffi::c_void;
 
@@ -23,6 +24,10 @@ pub(crate) fn find(name: &str) -> Option<usize> {
         "fcntl" => files::fcntl as *const c_void,
         "mmap" => files::mmap as *const c_void,
         "munmap" => libc::munmap as *const c_void,
+        "posix_spawn" => return spawn::find(false),
+        "posix_spawnp" => return spawn::find(true),
+        // The same structure here as what the program has made.
+        "posix_spawnattr_getflags" => libc::posix_spawnattr_getflags as *const c_void,
         "_NSGetEnviron" => process::environ_place as *const c_void,
         "_NSGetExecutablePath" => process::executable_path as *const c_void,
         "getprogname" => process::program_name as *const c_void,
