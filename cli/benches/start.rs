@@ -48,6 +48,15 @@ fn main() {
         command.args(["run", "--", "true"]);
         command
     });
+    // By its name, as a shell finds it: a link to the command in the folder of wrappers.
+    let wrappers = home.path().join(metalshim_cli::wrappers::FOLDER);
+    std::fs::create_dir(&wrappers).unwrap();
+    std::os::unix::fs::symlink(METALSHIM, wrappers.join("true")).unwrap();
+    let wrapper: Way<'_> = Box::new(|| {
+        let mut command = clean("true");
+        command.env("PATH", format!("{}:/usr/bin:/bin", wrappers.display()));
+        command
+    });
     let again: Way<'_> = Box::new(|| clean("true"));
     println!("{starts} starts of each, in turn; medians in milliseconds");
     println!(
@@ -55,10 +64,16 @@ fn main() {
         "", "plain", "this", "added", "ratio"
     );
     let added = line("metalshim run -- true", &plain, &run, starts);
+    let wrapped = line("true, wrapped by `enable true`", &plain, &wrapper, starts);
     line("true again (what is noise)", &plain, &again, starts);
     println!(
         "{}",
         limit("metalshim run -- true: added", added, 5.0, "ms")
+    );
+    // Looking for the program behind the wrapper is a few system calls.
+    println!(
+        "{}",
+        limit("a wrapper beyond metalshim run", wrapped - added, 0.5, "ms")
     );
 }
 

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    agent, bench, completions, db, demo, disable, doctor, enable, host, man, probe, run, shellenv,
-    status, tuf_client, update,
+    agent, bench, ci, completions, db, demo, disable, doctor, enable, host, man, probe, run,
+    shellenv, status, tuf_client, update,
 };
 
 const AFTER_HELP: &str = "\
@@ -80,6 +80,8 @@ pub enum Command {
     Db(db::Args),
     /// Programs that launchd starts, with the overrides
     Agent(agent::Args),
+    /// Print what a step of a pipeline needs
+    Ci(ci::Args),
     /// For the Mac that runs the virtual machines: tell its guests what it is
     Host(host::Args),
     /// Fetch the newest signed database

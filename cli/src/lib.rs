@@ -81,7 +81,7 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
 
 fn dispatch(command: &Command, context: &Context) -> Result<Outcome, Error> {
     use crate::commands::{
-        agent, bench, completions, db, demo, disable, doctor, enable, host, man, probe, run,
+        agent, bench, ci, completions, db, demo, disable, doctor, enable, host, man, probe, run,
         shellenv, status, tuf_client, update,
     };
     match command {
@@ -96,6 +96,7 @@ fn dispatch(command: &Command, context: &Context) -> Result<Outcome, Error> {
         Command::Host(args) => host::run(args, context),
         Command::Bench(args) => bench::run(args, context),
         Command::Agent(args) => agent::run(args, context),
+        Command::Ci(args) => ci::run(args, context),
         Command::Completions(args) => completions::run(args, context),
         Command::Man(args) => man::run(args, context),
         Command::Demo(args) => demo::run(args, context),

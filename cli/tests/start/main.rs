@@ -8,6 +8,7 @@
 
 mod agents;
 mod bad_input;
+mod ci;
 mod enable;
 mod help;
 mod host;
