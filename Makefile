@@ -69,7 +69,7 @@ shim-run:
 .PHONY: rehearsal
 rehearsal: need-c
 	@cargo build --quiet --locked -p compatdb -p metalshim $(SIMULATE)
-	@compatdb/tests/rehearsal $(TARGET)/debug/compatdb $(TARGET)/debug/metalshim
+	@METALSHIM_FEATURES="$(SIMULATE)" compatdb/tests/rehearsal $(TARGET)/debug/compatdb $(TARGET)/debug/metalshim
 
 ## make site    the compatibility page, in target/site, and its tests in a real browser
 .PHONY: site

@@ -21,7 +21,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     let out = std::env::var_os("OUT_DIR").ok_or("cargo sets OUT_DIR")?;
     let out = PathBuf::from(out);
     compatdb::write_file(&out.join("compat.sqlite"), &bytes)?;
-    let seed = manifest_dir.join("../compatdb/seed");
+    // A rehearsal names one elsewhere.
+    println!("cargo::rerun-if-env-changed=METALSHIM_SEED");
+    let seed = match std::env::var_os("METALSHIM_SEED") {
+        Some(seed) => PathBuf::from(seed),
+        None => manifest_dir.join("../compatdb/seed"),
+    };
     // A path that is not there would have this run each time.
     if seed.exists() {
         println!("cargo::rerun-if-changed={}", seed.display());
@@ -33,22 +38,9 @@ fn main() -> Result<(), Box<dyn Error>> {
 /// The signed repository of a release, as a Rust list of names and bytes; empty without one.
 fn seed_list(seed: &Path) -> Result<String, Box<dyn Error>> {
     let mut list = String::from("&[\n");
-    for folder in ["", "metadata", "targets"] {
-        let Ok(entries) = std::fs::read_dir(seed.join(folder)) else {
-            continue;
-        };
-        let mut paths = Vec::new();
-        for entry in entries {
-            paths.push(entry?.path());
-        }
-        paths.sort();
-        for path in paths.iter().filter(|path| path.is_file()) {
-            let name = path.file_name().and_then(|name| name.to_str());
-            let name = name.ok_or("a file of the seed has no readable name")?;
-            let name = Path::new(folder).join(name);
-            let path = path.canonicalize()?;
-            list.push_str(&format!("({name:?}, include_bytes!({path:?})),\n"));
-        }
+    for (name, path) in compatdb::seed::files(seed)? {
+        let path = path.canonicalize()?;
+        list.push_str(&format!("({name:?}, include_bytes!({path:?})),\n"));
     }
     list.push_str("]\n");
     Ok(list)

@@ -6,7 +6,7 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     agent, bench, ci, completions, db, demo, disable, doctor, enable, host, man, probe, run,
-    shellenv, status, tuf_client, update,
+    service, shellenv, status, tuf_client, update,
 };
 
 const AFTER_HELP: &str = "\
@@ -84,11 +84,16 @@ pub enum Command {
     Ci(ci::Args),
     /// For the Mac that runs the virtual machines: tell its guests what it is
     Host(host::Args),
-    /// Fetch the newest signed database
+    /// Fetch the newest signed database, and the newest metalshim
     Update(update::Args),
+    /// Look for updates by itself
+    Service(service::Args),
     /// The interface of the conformance suite for TUF clients
     #[command(hide = true)]
     TufClient(tuf_client::Args),
+    /// Starts a check for updates that outlives whoever asked for it
+    #[command(name = crate::detached::COMMAND, hide = true)]
+    Detached(crate::detached::Args),
     /// Print a completion script for a shell
     Completions(completions::Args),
     /// Print the manual page, or write all pages into a folder

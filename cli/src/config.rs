@@ -43,6 +43,21 @@ pub struct Config {
     /// The root that updates are verified from, an absolute path; `--trust-root` beats it.
     #[serde(deserialize_with = "absolute")]
     pub trust_root: Option<PathBuf>,
+    /// What is looked for and taken in by itself.
+    pub automatic: Automatic,
+}
+
+/// What is looked for and taken in without being typed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Automatic {
+    /// Nothing.
+    Off,
+    /// The database; a newer metalshim is only told.
+    #[default]
+    Database,
+    /// The database, and a newer metalshim where it may update itself.
+    All,
 }
 
 fn absolute<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<PathBuf>, D::Error> {

@@ -12,6 +12,7 @@ use serde::Serialize;
 use crate::config;
 use crate::error::Error;
 use crate::state::StateFolder;
+use crate::update::release::Release;
 use crate::update::{in_use, trust};
 use crate::variables::Variables;
 
@@ -75,6 +76,8 @@ pub struct Loaded {
     pub root: Option<Root>,
     /// The latest signed time: no clock is earlier.
     pub clock_floor: Option<Timestamp>,
+    /// The program's releases for this system, the newest first.
+    pub releases: Vec<Release>,
     /// What is there and could not be used, a sentence each.
     pub problems: Vec<String>,
 }
@@ -126,12 +129,14 @@ pub fn load(variables: &Variables) -> Result<Loaded, OpenError> {
             deny_list: None,
             root: Some(root),
             clock_floor: None,
+            releases: Vec::new(),
             problems,
         },
         None => unsigned(Some(root), problems)?,
     };
     loaded.deny_list = found.deny_list;
     loaded.clock_floor = found.floor;
+    loaded.releases = found.releases;
     Ok(loaded)
 }
 
@@ -143,6 +148,7 @@ fn unsigned(root: Option<Root>, problems: Vec<String>) -> Result<Loaded, OpenErr
         deny_list: None,
         root,
         clock_floor: None,
+        releases: Vec::new(),
         problems,
     })
 }

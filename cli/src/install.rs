@@ -20,7 +20,12 @@ pub const SHIM: &str = if cfg!(target_os = "macos") {
 /// Whether facts may be simulated, and with them a build folder stands for an installation.
 const SIMULATE: bool = cfg!(any(feature = "simulate", not(target_os = "macos")));
 
-/// Installed: `<bin>/../libexec/`; with `simulate` also a build folder: `<bin>/../shim/`.
+/// Where `metalshim update` keeps versions: a folder each.
+pub fn versions(prefix: &Path) -> PathBuf {
+    prefix.join("libexec/metalshim")
+}
+
+/// Installed: `<bin>/../libexec/`, or where `metalshim update` put this version; with `simulate` also a build folder: `<bin>/../shim/`.
 fn candidates(command: &Path) -> Vec<PathBuf> {
     let Some(prefix) = command.parent().and_then(Path::parent) else {
         return Vec::new();
@@ -30,7 +35,9 @@ fn candidates(command: &Path) -> Vec<PathBuf> {
     } else {
         &["libexec"]
     };
-    folders.iter().map(|f| prefix.join(f).join(SHIM)).collect()
+    let own = versions(prefix).join(env!("CARGO_PKG_VERSION")).join(SHIM);
+    let folders = folders.iter().map(|f| prefix.join(f).join(SHIM));
+    std::iter::once(own).chain(folders).collect()
 }
 
 /// The command's own path, with every link resolved.
@@ -75,7 +82,11 @@ pub fn shim() -> Result<PathBuf, Error> {
     let candidates = candidates(&command()?);
     let path = candidates.iter().find(|path| path.exists());
     let Some(path) = path else {
-        let looked: Vec<_> = candidates.iter().map(|p| p.display().to_string()).collect();
+        let looked: Vec<_> = candidates
+            .iter()
+            .skip(1)
+            .map(|p| p.display().to_string())
+            .collect();
         return Err(Error::machine(format!(
             "the shim is missing: there is no {}",
             looked.join(" and no ")
@@ -161,7 +172,9 @@ mod tests {
     #[test]
     fn the_installed_shim_comes_first() {
         let candidates = candidates(Path::new("/opt/m/bin/metalshim"));
-        assert_eq!(candidates[0], Path::new("/opt/m/libexec").join(SHIM));
+        let own = Path::new("/opt/m/libexec/metalshim").join(env!("CARGO_PKG_VERSION"));
+        assert_eq!(candidates[0], own.join(SHIM));
+        assert_eq!(candidates[1], Path::new("/opt/m/libexec").join(SHIM));
     }
 
     #[test]

@@ -14,6 +14,7 @@ pub mod config;
 pub mod context;
 pub mod database;
 pub mod decide;
+pub mod detached;
 mod doctor;
 pub mod error;
 pub mod facts;
@@ -25,12 +26,16 @@ pub mod launch;
 pub mod launchd;
 #[cfg(all(target_os = "macos", not(feature = "simulate")))]
 mod mac_device;
+pub mod managed;
 pub mod printer;
 pub mod probe;
 pub mod program;
 pub mod refusal;
 pub mod regular;
 pub mod state;
+#[cfg(feature = "self-update")]
+mod swap;
+pub mod systemd;
 pub mod table;
 pub mod tickets;
 pub mod unverified;
@@ -82,7 +87,7 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
 fn dispatch(command: &Command, context: &Context) -> Result<Outcome, Error> {
     use crate::commands::{
         agent, bench, ci, completions, db, demo, disable, doctor, enable, host, man, probe, run,
-        shellenv, status, tuf_client, update,
+        service, shellenv, status, tuf_client, update,
     };
     match command {
         Command::Run(args) => run::run(args, context),
@@ -101,7 +106,9 @@ fn dispatch(command: &Command, context: &Context) -> Result<Outcome, Error> {
         Command::Man(args) => man::run(args, context),
         Command::Demo(args) => demo::run(args, context),
         Command::Update(args) => update::run(args, context),
+        Command::Service(args) => service::run(args, context),
         Command::TufClient(args) => tuf_client::run(args),
+        Command::Detached(args) => detached::second(args).map(|()| Outcome::Yes),
         #[cfg(all(target_os = "macos", not(feature = "simulate")))]
         Command::MacProbe => {
             context.printer.out(&crate::mac_device::probe())?;

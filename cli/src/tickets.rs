@@ -1,5 +1,5 @@
 //! Tickets and what the shim answered to them: `tickets/<pid>-<start>` and beside it
-//! `.status`.
+//! `.status`; `.revoked` is what was in a ticket that an update took back.
 //!
 //! **Contract.** A ticket lives as long as the process that it was made for, or any process
 //! that reported under it; [`sweep`] removes the others, and those of other boots. `start`
@@ -24,6 +24,10 @@ use crate::state::atomic::{self, Durability};
 
 /// No longer list of children fits a ticket.
 const MAX_FOLLOW: usize = 1024;
+/// What a status file is called beyond its ticket.
+const STATUS: &str = ".status";
+/// What is kept of a ticket that was taken back is called so.
+const REVOKED: &str = ".revoked";
 /// No status file is read further than this.
 const MAX_STATUS: u64 = 256 << 10;
 
@@ -85,6 +89,9 @@ pub struct Reported {
     pub reason: Option<String>,
     /// The record that its ticket was made from.
     pub record: Option<String>,
+    /// Whether that record was taken back since.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub revoked: bool,
 }
 
 impl Reported {
@@ -96,8 +103,12 @@ impl Reported {
         };
         let reason = self.reason.as_ref().map(|r| format!(" ({r})"));
         let record = self.record.as_ref().map(|r| format!(", {r}"));
+        let revoked = match self.revoked {
+            true => style.red(", which was taken back: start it again, and it runs stock"),
+            false => String::new(),
+        };
         format!(
-            "process {} {}: {state}{}{}",
+            "process {} {}: {state}{}{}{revoked}",
             self.pid,
             self.program,
             reason.unwrap_or_default(),
@@ -110,17 +121,32 @@ impl Reported {
 pub fn running(state: &StateFolder, boot_session: &str) -> Vec<Reported> {
     let mut running = Vec::new();
     for entry in entries(state) {
-        let content = content(&entry.path).unwrap_or_default();
+        let taken_back = content(&revoked_path(&entry.path)).ok();
+        let revoked = taken_back.is_some();
+        let content = taken_back.or_else(|| content(&entry.path).ok());
+        let content = content.unwrap_or_default();
         let ticket = Ticket::parse(&content).ok();
         if ticket.is_some_and(|t| t.boot_session != boot_session) {
             continue;
         }
         let lines = reported(&entry.path).into_iter();
-        let last: BTreeMap<u32, Reported> = lines.map(|line| (line.pid, line)).collect();
+        let mut last: BTreeMap<u32, Reported> = lines.map(|line| (line.pid, line)).collect();
+        if revoked && is_running(entry.pid, Some(entry.start)) {
+            // It has the ticket in memory, and may still use it.
+            last.entry(entry.pid).or_insert_with(|| Reported {
+                pid: entry.pid,
+                program: name_of(entry.pid),
+                state: "not-reported".to_owned(),
+                reason: None,
+                record: None,
+                revoked,
+            });
+        }
         for line in last.into_values() {
             if is_running(line.pid, None) {
                 running.push(Reported {
                     record: ticket.map(|t| t.record.to_owned()),
+                    revoked,
                     ..line
                 });
             }
@@ -161,6 +187,7 @@ fn parse_line(line: &str) -> Option<Reported> {
         state: state.to_owned(),
         reason: (reason != "-").then(|| reason.to_owned()),
         record: None,
+        revoked: false,
     })
 }
 
@@ -200,6 +227,23 @@ fn sweep_temporary(state: &StateFolder) {
     }
 }
 
+/// Takes back the tickets of this boot whose record `is_denied`: they are gone for the shim, so that
+/// what is started from now on, children included, starts stock. What was in them is kept aside as
+/// long as their processes run, so that those can be named.
+pub fn take_back(state: &StateFolder, boot_session: &str, is_denied: impl Fn(&str) -> bool) {
+    for entry in entries(state) {
+        let Ok(bytes) = content(&entry.path) else {
+            continue;
+        };
+        let denied = Ticket::parse(&bytes)
+            .is_ok_and(|t| t.boot_session == boot_session && is_denied(t.record));
+        // A ticket that cannot be taken back is refused by nobody: better none at all.
+        if denied && fs::rename(&entry.path, revoked_path(&entry.path)).is_err() {
+            let _ = fs::remove_file(&entry.path);
+        }
+    }
+}
+
 /// The ticket of the process `pid`, if it has one; of several, the newest.
 pub fn of(state: &StateFolder, pid: u32) -> Option<PathBuf> {
     let own = entries(state).into_iter().filter(|e| e.pid == pid);
@@ -216,7 +260,7 @@ pub fn remove_all(state: &StateFolder) {
 
 /// Removes one ticket and its status.
 pub fn remove(ticket: &Path) {
-    for path in [status_path(ticket), ticket.to_owned()] {
+    for path in [status_path(ticket), revoked_path(ticket), ticket.to_owned()] {
         let _ = fs::remove_file(path);
     }
 }
@@ -245,7 +289,8 @@ fn every(state: &StateFolder) -> Vec<Entry> {
             let path = entry.ok()?.path();
             let name = path.file_name()?.to_str()?;
             let (pid, start) = name
-                .strip_suffix(".status")
+                .strip_suffix(STATUS)
+                .or_else(|| name.strip_suffix(REVOKED))
                 .unwrap_or(name)
                 .split_once('-')?;
             let (pid, start) = (pid.parse().ok()?, start.parse().ok()?);
@@ -259,9 +304,26 @@ fn every(state: &StateFolder) -> Vec<Entry> {
 }
 
 fn status_path(ticket: &Path) -> PathBuf {
+    beside(ticket, STATUS)
+}
+
+fn revoked_path(ticket: &Path) -> PathBuf {
+    beside(ticket, REVOKED)
+}
+
+fn beside(ticket: &Path, ending: &str) -> PathBuf {
     let mut name = ticket.as_os_str().to_owned();
-    name.push(".status");
+    name.push(ending);
     name.into()
+}
+
+/// The program of a process that has not reported, where the system tells.
+fn name_of(pid: u32) -> String {
+    let path = fs::read_link(format!("/proc/{pid}/exe"));
+    path.map_or_else(
+        |_| "(a program that has not asked Metal yet)".to_owned(),
+        |path| path.to_string_lossy().into_owned(),
+    )
 }
 
 fn content(ticket: &Path) -> std::io::Result<Vec<u8>> {
@@ -269,7 +331,7 @@ fn content(ticket: &Path) -> std::io::Result<Vec<u8>> {
 }
 
 fn is_of_another_boot(ticket: &Path, boot_session: &str) -> bool {
-    let Ok(content) = content(ticket) else {
+    let Ok(content) = content(ticket).or_else(|_| content(&revoked_path(ticket))) else {
         return false;
     };
     Ticket::parse(&content).is_ok_and(|t| t.boot_session != boot_session)

@@ -85,7 +85,7 @@ pub const ALL: &[Variable] = &[
     },
     Variable {
         name: NO_UPDATE_CHECK,
-        says: "set to anything: no check for updates by itself (this version has none)",
+        says: "set to anything: no check for updates by itself; `metalshim update` works as ever",
     },
     Variable {
         name: NO_UPDATE_NOTIFIER,
@@ -159,6 +159,8 @@ pub struct Variables {
     pub state_dir: Option<PathBuf>,
     /// [`REPOSITORY`]
     pub repository: Option<String>,
+    /// Which of [`NO_UPDATE_CHECK`], [`NO_UPDATE_NOTIFIER`] and [`CI`] is set, the first of them.
+    pub no_update_check: Option<&'static str>,
     /// [`DISABLE`] is `1`
     pub disable: bool,
     /// [`NO_COLOR`], or a terminal without colour
@@ -202,6 +204,9 @@ impl Variables {
             host_build: text(HOST_BUILD),
             state_dir: value(STATE_DIR).map(PathBuf::from),
             repository: text(REPOSITORY),
+            no_update_check: [NO_UPDATE_CHECK, NO_UPDATE_NOTIFIER, CI]
+                .into_iter()
+                .find(|name| set(name)),
             disable: value(DISABLE).is_some_and(|v| v == "1"),
             no_color: set(NO_COLOR) || value(TERM).is_some_and(|v| v == "dumb"),
             home: absolute(HOME),

@@ -23,6 +23,7 @@ pub mod query;
 pub mod records;
 pub mod rows;
 pub mod schema;
+pub mod seed;
 pub mod verdict;
 
 pub use build::{BuildError, build_database, write_file};

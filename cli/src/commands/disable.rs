@@ -113,7 +113,10 @@ fn purge(state: &StateFolder, report: &mut Disabled) -> Result<(), Error> {
         Ok(unwrapped) => report.unwrapped = unwrapped,
         Err(error) => drop(failed.get_or_insert(error)),
     }
-    for name in FILES.into_iter().chain(["log"]) {
+    for name in FILES
+        .into_iter()
+        .chain(["log", crate::update::automatic::LOCK])
+    {
         if let Err(error) = remove(state, name, &mut report.removed) {
             failed.get_or_insert(error);
         }

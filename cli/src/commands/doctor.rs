@@ -3,7 +3,8 @@
 //! **Contract.** Everything that is looked at is gathered first; the checks are pure
 //! functions of it, and text and JSON are made from the same findings. It changes nothing
 //! of the user's; on a Mac it takes the device's reading and the host's attestation into the
-//! state folder, as they are of this boot. Exit code 0: the overrides are used here; 1: they
+//! state folder, as they are of this boot. What an update may mend sets a check off in the
+//! background (never with `--json`). Exit code 0: the overrides are used here; 1: they
 //! are not, or something is in the way; 2: could not tell.
 
 use std::ffi::OsString;
@@ -13,6 +14,7 @@ use compatdb::verdict::{Target, Verdict};
 use compatdb::{OsBuild, Told};
 use rustix::fs::{Access, access};
 
+use crate::commands::update::automatic;
 use crate::context::Context;
 use crate::decide::{Asked, Known, Question};
 use crate::doctor::report::{Checks, Diagnosis, Listed};
@@ -21,6 +23,7 @@ use crate::doctor::{self, CHECKS, Severity, check_name};
 use crate::error::{Error, Outcome};
 use crate::state::StateFolder;
 use crate::table::stdout_width;
+use crate::update::automatic::By;
 use crate::{facts, find, install as parts, program as preflight, tickets};
 
 /// Checks everything, and says how to mend what is wrong. The first line is the answer.
@@ -67,6 +70,10 @@ pub fn run(args: &Args, context: &Context) -> Result<Outcome, Error> {
         return Ok(Outcome::Yes);
     }
     let seen = gather(args, context)?;
+    // Scripts that read JSON ask often, and for what is here.
+    if !context.printer.json {
+        automatic::seen(context, &seen.known, &seen.decision.verdict, By::Doctor);
+    }
     let findings = doctor::findings(&seen, args.check);
     let has = |severity| findings.iter().any(|f| f.severity == severity);
     let problem = has(Severity::Problem);

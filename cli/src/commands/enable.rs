@@ -11,6 +11,7 @@ use compatdb::{OsBuild, Profile, Reason, Verdict};
 use jiff::Timestamp;
 use serde::Serialize;
 
+use crate::commands::update::automatic;
 use crate::context::Context;
 use crate::decide::{Known, Question};
 use crate::error::{Error, Outcome};
@@ -43,6 +44,9 @@ pub struct Args {
     /// nothing to the next, and that the host is not known yet is no refusal
     #[arg(long, conflicts_with = "host_build")]
     pub image: bool,
+    /// Do not look for a newer database first
+    #[arg(long)]
+    pub offline: bool,
     /// Programs that stay enabled: wrapped, so that typing their names starts them as
     /// `metalshim run --or-stock --quiet` would; `metalshim shellenv` says how PATH gets there
     #[arg(value_name = "PROGRAM")]
@@ -70,6 +74,7 @@ pub fn run(args: &Args, context: &Context) -> Result<Outcome, Error> {
     wrappers::check(&args.programs, context)?;
     let state = context.state()?;
     state.ensure()?;
+    automatic::before_enable(context, args.offline);
     let before = context.machine(args.host_build.as_ref())?;
     let mut warnings = facts::find_out(&state, &before)?;
     let known = Known::gather(context, args.host_build.as_ref())?;

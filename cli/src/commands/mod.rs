@@ -13,6 +13,7 @@ pub mod host;
 pub mod man;
 pub mod probe;
 pub mod run;
+pub mod service;
 pub mod shellenv;
 pub mod status;
 pub mod tuf_client;

@@ -12,6 +12,7 @@ use compatdb::{Meta, Verdict};
 use jiff::Timestamp;
 use serde::Serialize;
 
+use crate::commands::update::program;
 use crate::context::Context;
 use crate::database::{Origin, Root};
 use crate::decide::{Known, Question};
@@ -20,6 +21,7 @@ use crate::printer::{Report, Style};
 use crate::state::Damage;
 use crate::tickets::{self, Reported};
 use crate::unverified::{self, Grant};
+use crate::update::automatic::Check;
 use crate::wish::{self, Wish};
 use crate::wrappers::{self, Wrapper};
 use crate::{refusal, variables};
@@ -43,6 +45,8 @@ struct Status {
     programs: Vec<Reported>,
     /// The programs that stay enabled.
     wrappers: Vec<Wrapper>,
+    /// The last check for updates that nobody typed.
+    last_check: Option<Check>,
     /// `METALSHIM_DISABLE=1`: `run` starts everything stock.
     disabled_by_variable: bool,
     /// What keeps the state, or a part of it, from being used: `run` refuses while it is so.
@@ -89,16 +93,23 @@ pub fn run(_: &Args, context: &Context) -> Result<Outcome, Error> {
         .as_ref()
         .filter(|w| w.guest_build != facts.guest.build)
     {
-        warnings.push(format!(
-            "enabled on guest {}, but this is {}: `metalshim enable` checks it again",
-            wish.guest_build, facts.guest.build
-        ));
+        let (then, now) = (&wish.guest_build, &facts.guest.build);
+        let verified = matches!(&decision.verdict, Verdict::Allow(allow) if allow.record.is_some());
+        warnings.push(match verified {
+            true => format!(
+                "enabled on guest {then}; this is {now}, which is verified as well: it holds here by itself"
+            ),
+            false => format!(
+                "enabled on guest {then}, but this is {now}: it holds again as soon as a database verifies this one; `metalshim enable` checks it now"
+            ),
+        });
     }
     if let Verdict::Allow(allow) = &decision.verdict {
         warnings.extend(allow.warnings.iter().cloned());
     }
     if let Ok(loaded) = &known.database {
         warnings.extend(loaded.problems.iter().cloned());
+        warnings.extend(program::look(&loaded.releases)?.says());
         // An allowed verdict says it itself.
         let until = loaded
             .fresh_until
@@ -130,6 +141,7 @@ pub fn run(_: &Args, context: &Context) -> Result<Outcome, Error> {
         unverified: unverified::all(&state, known.machine.now)?,
         programs: tickets::running(&state, boot_session),
         wrappers: wrappers::list(&state, &context.variables),
+        last_check: Check::last(&state),
         disabled_by_variable: context.variables.disable,
         problems,
         warnings,
@@ -216,6 +228,10 @@ impl Report for Status {
                 grant.build,
                 grant.until
             ));
+        }
+        if let Some(last) = &self.last_check {
+            let at = last.at.strftime("%F %R UTC");
+            lines.push(format!("last check for updates: {at}: {}", last.says));
         }
         lines.extend(
             self.warnings

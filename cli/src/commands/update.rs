@@ -4,44 +4,70 @@
 //! so. Exit code 0: it is the newest now; 1: a newer one is there (`--check`), or one that
 //! needs a newer metalshim; 2: there was no update, and why.
 
+pub(crate) mod automatic;
 mod changes;
+mod perform;
+pub(crate) mod program;
+mod report;
 
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use compatdb::Meta;
-use jiff::Timestamp;
-use serde::Serialize;
-
+use self::perform::{Job, perform};
+use self::report::{Kind, Updated};
 use crate::context::Context;
-use crate::database::{Loaded, Origin, Root};
-use crate::decide::{Known, Question};
 use crate::error::{Error, Outcome};
-use crate::printer::{Report, Style};
+use crate::update::automatic::By;
 use crate::update::trust::{self, TrustRoot};
-use crate::update::{self, BUDGET, Place, Progress, Updates};
+use crate::update::{self, BUDGET, Place, Progress};
 use crate::variables;
 
-/// Fetches the newest signed database.
+/// Fetches the newest signed database, and the newest metalshim where nobody else keeps it.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 Examples:
   metalshim update                         from where the configuration says
   metalshim update --check                 is there a newer one? 0 no, 1 yes
   metalshim update --from /Volumes/stick   from a copied repository, without a network
+  metalshim update --undo                  back to the metalshim before
 
-Everything is verified before it is used, wherever it comes from. What goes wrong takes nothing
+The program is updated as well where nobody else keeps it; with Homebrew that is
+`brew upgrade metalshim`, and it is said. Everything is verified before it is used, wherever it comes from. What goes wrong takes nothing
 away: the last good database stays in use.
 Exit codes: 0 newest; 1 a newer one is there; 2 there was no update.")]
 pub struct Args {
     /// Only look whether there is a newer one
     #[arg(long)]
     pub check: bool,
-    /// Leave the program as it is (this version never touches it)
+    /// Leave the program as it is
     #[arg(long)]
     pub database_only: bool,
+    /// Leave the database as it is; also takes a version that was undone
+    #[arg(long, conflicts_with_all = ["database_only", "automatic"])]
+    pub self_only: bool,
+    /// Swap the program back to the version before
+    #[arg(
+        long,
+        conflicts_with_all = ["check", "database_only", "self_only", "automatic", "from", "offline"]
+    )]
+    pub undo: bool,
+    /// As a timer does it: wait a random time first, say one line; not where somebody opted out
+    #[arg(long, conflicts_with = "check")]
+    pub automatic: bool,
+    /// How long --automatic waits at the most
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        requires = "automatic",
+        default_value_t = automatic::JITTER,
+        value_parser = clap::value_parser!(u64).range(..=86_400)
+    )]
+    pub jitter: u64,
+    /// Who asked for it
+    #[arg(long, hide = true, requires = "automatic", value_enum)]
+    pub by: Option<By>,
     /// No network: only a folder or a file is read, or what is here is verified again
     #[arg(long)]
     pub offline: bool,
@@ -56,71 +82,40 @@ pub struct Args {
     pub timeout: Option<u64>,
 }
 
-/// What an update did.
-#[derive(Debug, Serialize)]
-struct Updated {
-    outcome: Kind,
-    /// Where from; none where only what is here was verified.
-    source: Option<String>,
-    trust_root: Root,
-    before: Database,
-    database: Database,
-    /// Until when the signatures vouch for the newest metadata.
-    fresh_until: Option<Timestamp>,
-    deny_list_seq: Option<u64>,
-    requests: u64,
-    bytes: u64,
-    this_machine: String,
-    warnings: Vec<String>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(untagged)]
-enum Kind {
-    Of(update::Outcome),
-    Offline(Offline),
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-enum Offline {
-    /// Nothing was fetched.
-    Verified,
-}
-
-#[derive(Debug, PartialEq, Eq, Serialize)]
-struct Database {
-    origin: Origin,
-    #[serde(flatten)]
-    meta: Meta,
-}
-
-impl Database {
-    fn of(loaded: &Loaded) -> Self {
-        Self {
-            origin: loaded.origin,
-            meta: loaded.database.meta().clone(),
-        }
-    }
-
-    fn says(&self) -> String {
-        format!("{}, seq {}", self.origin.says(), self.meta.seq)
-    }
-}
-
 /// Runs it.
 ///
 /// # Errors
 /// There was no update, and why.
 pub fn run(args: &Args, context: &Context) -> Result<Outcome, Error> {
+    if args.automatic {
+        return automatic::run(args, context);
+    }
+    if args.undo {
+        return program::undo(context);
+    }
     let place = place(args, context)?;
-    apply(
+    let mut updated = perform(
         context,
-        place,
-        args.trust_root.as_deref(),
-        args.timeout.map_or(BUDGET, Duration::from_secs),
-        args.check,
-    )
+        Job {
+            place: place.clone(),
+            trust_root: args.trust_root.as_deref(),
+            budget: args.budget(),
+            check: args.check || args.self_only,
+            progress: progress(context),
+            waiting: &waiting(context),
+        },
+    )?;
+    updated.self_only = args.self_only;
+    if let Some(place) = place.filter(|_| !args.check && !args.database_only) {
+        program::replace(args, context, &place, &mut updated)?;
+    }
+    report(context, &updated)
+}
+
+impl Args {
+    fn budget(&self) -> Duration {
+        self.timeout.map_or(BUDGET, Duration::from_secs)
+    }
 }
 
 /// Where to look; none for `--offline` without a folder or file.
@@ -179,96 +174,35 @@ pub(crate) fn apply(
     budget: Duration,
     check: bool,
 ) -> Result<Outcome, Error> {
-    let state = context.state()?;
-    let trust = root(context, trust_root, state.path())?;
-    let before = Known::gather(context, None)?;
-    let question = || Question::default();
-    let old = before.decide(question())?;
-    let loaded = before
-        .database
-        .as_ref()
-        .map_err(|e| Error::machine(e.clone()))?;
-    let was = Database::of(loaded);
-    let source = place.as_ref().map(ToString::to_string);
-    let done = match place {
-        Some(place) => {
-            let waiting = |holder: &str| {
-                context
-                    .printer
-                    .note(&format!("waiting for {holder}, which is updating"))
-            };
-            let updates = Updates::new(&trust, state.path());
-            let done = updates.update(place, budget, check, progress(context), waiting);
-            Some(done.map_err(|problem| problem.error(&loaded.says()))?)
-        }
-        None => None,
-    };
-    let after = Known::gather(context, None)?;
-    let new = after.decide(question())?;
-    let loaded = after
-        .database
-        .as_ref()
-        .map_err(|e| Error::machine(e.clone()))?;
-    let mut warnings = loaded.problems.clone();
-    let in_force = loaded.root.as_ref();
-    if !check && in_force.is_none_or(|root| root.sha256 != trust.sha256) {
-        warnings.push(format!(
-            "this root is not the one in force: set trust_root in config.toml to use the database for good ({})",
-            trust.says()
-        ));
-    }
-    let this_machine = if check
-        && done
-            .as_ref()
-            .is_some_and(|d| d.outcome == update::Outcome::Available)
-    {
-        "not known before the database is taken in".to_owned()
-    } else {
-        changes::sentence(&after.machine.facts, &old.verdict, &new.verdict)
-    };
-    let (fresh_until, deny_list_seq, requests, bytes, kind) = match &done {
-        Some(done) => {
-            warnings.extend(done.warnings.iter().cloned());
-            let kind = Kind::Of(done.outcome);
-            (
-                Some(done.fresh_until),
-                done.deny_seq,
-                done.requests,
-                done.bytes,
-                kind,
-            )
-        }
-        None => (
-            loaded.fresh_until,
-            loaded.deny_list.as_ref().map(|list| list.seq),
-            0,
-            0,
-            Kind::Offline(Offline::Verified),
-        ),
-    };
-    context.printer.report(&Updated {
-        outcome: kind,
-        source,
-        trust_root: Root {
-            source: trust.source.clone(),
-            sha256: trust.sha256.clone(),
-            version: trust.version,
-            newest: in_force.map_or(trust.version, |root| root.newest),
-            says: trust.says(),
+    let updated = perform(
+        context,
+        Job {
+            place,
+            trust_root,
+            budget,
+            check,
+            progress: progress(context),
+            waiting: &waiting(context),
         },
-        before: was,
-        database: Database::of(loaded),
-        fresh_until,
-        deny_list_seq,
-        requests,
-        bytes,
-        this_machine,
-        warnings,
-    })?;
-    Ok(match kind {
+    )?;
+    report(context, &updated)
+}
+
+fn report(context: &Context, updated: &Updated) -> Result<Outcome, Error> {
+    context.printer.report(updated)?;
+    Ok(match updated.outcome {
+        _ if updated.self_only => Outcome::Yes,
         Kind::Of(update::Outcome::Available | update::Outcome::NeedsNewerMetalshim) => Outcome::No,
         _ => Outcome::Yes,
     })
+}
+
+fn waiting(context: &Context) -> impl Fn(&str) {
+    |holder| {
+        context
+            .printer
+            .note(&format!("waiting for {holder}, which is updating"));
+    }
 }
 
 /// A line that is written over, on a terminal only.
@@ -291,48 +225,4 @@ fn progress(context: &Context) -> Option<Progress> {
     };
     let _ = stderr.flush();
     Some(Arc::new(told))
-}
-
-impl Report for Updated {
-    const SCHEMA: &'static str = "metalshim.update/1";
-
-    fn text(&self, style: Style) -> String {
-        let now = self.database.says();
-        let mut lines = vec![match self.outcome {
-            Kind::Of(update::Outcome::UpToDate) => format!("{} {now}", style.green("up to date:")),
-            Kind::Of(update::Outcome::Updated) => {
-                format!(
-                    "{} {now} (before: {})",
-                    style.green("updated:"),
-                    self.before.says()
-                )
-            }
-            Kind::Of(update::Outcome::Available) => {
-                format!(
-                    "{} `metalshim update` takes it in; in use: {now}",
-                    style.yellow("a newer database is there:")
-                )
-            }
-            Kind::Of(update::Outcome::NeedsNewerMetalshim) => {
-                format!(
-                    "{} in use: {now}",
-                    style.yellow("the newest database needs a newer metalshim:")
-                )
-            }
-            Kind::Offline(Offline::Verified) => {
-                format!("{} {now}; nothing was fetched", style.green("verified:"))
-            }
-        }];
-        if let Some(source) = &self.source {
-            lines.push(format!("  from         {source}"));
-        }
-        lines.push(format!("  trust root   {}", self.trust_root.says));
-        if let Some(until) = self.fresh_until {
-            lines.push(format!("  fresh until  {}", until.strftime("%F %R UTC")));
-        }
-        lines.push(format!("  this machine {}", self.this_machine));
-        let warnings = self.warnings.iter();
-        lines.extend(warnings.map(|w| format!("{} {w}", style.yellow("warning:"))));
-        lines.join("\n") + "\n"
-    }
 }

@@ -123,6 +123,13 @@ pub(super) fn processes(seen: &Seen) -> Vec<Finding> {
     }
     let finding = |reported: &crate::tickets::Reported| {
         let what = format!("{} ({})", reported.program, reported.pid);
+        if reported.revoked {
+            let record = reported.record.as_deref().unwrap_or("its record");
+            let says = format!("{what}: it was started from {record}, which was taken back since.");
+            return Finding::new(NAME, Warning, says)
+                .affects(format!("{what}: it keeps the overrides until it ends"))
+                .mend("End it and start it again: it runs stock then.");
+        }
         match &reported.reason {
             None => Finding::new(NAME, Fine, format!("{what}: {}.", reported.state)),
             Some(reason) => Finding::new(

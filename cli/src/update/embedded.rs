@@ -83,3 +83,53 @@ fn of_files(files: &[(&'static str, &'static [u8])]) -> Option<Seed> {
             .filter(|text| !text.is_empty()),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::update::tests::repositories;
+    use crate::update::verify::verify;
+
+    /// The list of the build script, and what a release makes of it.
+    fn seed_of(folder: &std::path::Path) -> Option<Seed> {
+        let files = compatdb::seed::files(folder).unwrap();
+        let leaked = |(name, path): (String, std::path::PathBuf)| {
+            let bytes = std::fs::read(path).unwrap();
+            let (name, bytes): (&'static str, &'static [u8]) = (name.leak(), bytes.leak());
+            (name, bytes)
+        };
+        of_files(&files.into_iter().map(leaked).collect::<Vec<_>>())
+    }
+
+    #[test]
+    fn a_seed_verifies_from_its_first_root_to_the_bytes_of_its_database() {
+        let folder = tempfile::tempdir().unwrap();
+        let Some([_, second]) = repositories(folder.path()) else {
+            return;
+        };
+        std::fs::write(second.join("repository"), "https://updates.example/r\n").unwrap();
+        let seed = seed_of(&second).unwrap();
+        assert_eq!(
+            seed.repository.as_deref(),
+            Some("https://updates.example/r")
+        );
+        assert_eq!(seed.metadata.roots.len(), 1, "the root after the first");
+        let verified = verify(&seed.root, &seed.metadata).unwrap();
+        let listed = &verified.databases[0];
+        let bytes = seed.target(&listed.sha256, &listed.name).unwrap();
+        assert_eq!(compatdb::sha256_hex(bytes), listed.sha256);
+        assert_eq!(compatdb::Database::open(bytes).unwrap().seq(), 3);
+        assert_eq!(verified.deny_list.unwrap().records[0].id, "P0001");
+    }
+
+    #[test]
+    fn without_a_seed_or_with_half_of_one_there_is_no_root() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(seed_of(&folder.path().join("none")).is_none());
+        let Some([first, _]) = repositories(folder.path()) else {
+            return;
+        };
+        std::fs::remove_file(first.join("metadata/timestamp.json")).unwrap();
+        assert!(seed_of(&first).is_none());
+    }
+}

@@ -6,6 +6,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 /// One step, told before it is done.
@@ -51,7 +52,8 @@ impl Files {
         }
     }
 
-    fn step(&self, step: Step, path: &Path) -> io::Result<()> {
+    /// Told before a step that is done elsewhere.
+    pub(crate) fn step(&self, step: Step, path: &Path) -> io::Result<()> {
         self.before
             .as_ref()
             .map_or(Ok(()), |before| before(step, path))
@@ -69,12 +71,17 @@ impl Files {
 
     /// Replaces the file at `path`.
     pub(crate) fn write(&self, path: &Path, bytes: &[u8]) -> Result<(), Failed> {
+        self.write_mode(path, bytes, 0o666)
+    }
+
+    /// The same with these permissions, less what the user's mask takes.
+    pub(crate) fn write_mode(&self, path: &Path, bytes: &[u8], mode: u32) -> Result<(), Failed> {
         let mut temporary = std::ffi::OsString::from(".");
         temporary.push(path.file_name().unwrap_or_default());
         temporary.push(format!(".{}.tmp", std::process::id()));
         let temporary = path.with_file_name(temporary);
         let done = self
-            .fill(&temporary, bytes)
+            .fill(&temporary, bytes, mode)
             .and_then(|()| self.step(Step::Rename, path))
             .and_then(|()| fs::rename(&temporary, path));
         if let Err(e) = done {
@@ -85,7 +92,7 @@ impl Files {
         self.sync_folder(path.parent().unwrap_or(Path::new("/")))
     }
 
-    fn fill(&self, temporary: &Path, bytes: &[u8]) -> io::Result<()> {
+    fn fill(&self, temporary: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
         if let Err(e) = self.step(Step::Fill, temporary) {
             // As a full disk, or a killed process, leaves it.
             let half = bytes.get(..bytes.len() / 2).unwrap_or_default();
@@ -101,13 +108,15 @@ impl Files {
         let mut file = File::options()
             .write(true)
             .create_new(true)
+            .mode(mode)
             .open(temporary)?;
         file.write_all(bytes)?;
         self.step(Step::Sync, temporary)?;
         file.sync_all()
     }
 
-    fn sync_folder(&self, folder: &Path) -> Result<(), Failed> {
+    /// Syncs a folder: what was renamed in it stays so.
+    pub(crate) fn sync_folder(&self, folder: &Path) -> Result<(), Failed> {
         self.step(Step::SyncFolder, folder)
             .and_then(|()| File::open(folder)?.sync_all())
             .map_err(|e| (folder.to_owned(), e))

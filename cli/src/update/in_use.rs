@@ -13,6 +13,7 @@ use jiff::Timestamp;
 use super::clock::RELEASED;
 use super::embedded;
 use super::files::Files;
+use super::release::Release;
 use super::store::{Store, Which};
 use super::trust::TrustRoot;
 use super::verify::{Verified, verify};
@@ -27,6 +28,8 @@ pub struct Found {
     pub deny_list: Option<DenyList>,
     /// The latest signed time.
     pub floor: Option<Timestamp>,
+    /// The program's releases for this system, the newest first.
+    pub releases: Vec<Release>,
     /// What is there and cannot be used, a sentence each.
     pub problems: Vec<String>,
 }
@@ -81,6 +84,14 @@ pub fn find(trust: &TrustRoot, machine: Option<&Path>, user: Option<&Path>) -> F
     // Whoever knows the newest root knows whose signature still counts.
     let newest = candidates.iter().max_by_key(|c| c.verified.root_version);
     let keys = newest.map(|c| c.verified.keys.targets.clone());
+    // The latest word of those whose word counts.
+    let latest = candidates
+        .iter()
+        .filter(|c| Some(&c.verified.keys.targets) == keys.as_ref())
+        .max_by_key(|c| (c.verified.snapshot_version, c.verified.timestamp_version));
+    if let Some(latest) = latest {
+        found.releases.clone_from(&latest.verified.releases);
+    }
     candidates.retain(|c| Some(&c.verified.keys.targets) == keys.as_ref());
     candidates.retain(|c| Some(&c.sha256) != held_back.as_ref());
     // The last of equals is the user's, whose metadata is the newest as a rule.

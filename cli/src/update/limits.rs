@@ -12,6 +12,9 @@ pub(crate) const LISTS: u64 = 256 << 10;
 pub(crate) const DENY_LIST: u64 = 256 << 10;
 /// The longest target, in bytes.
 pub(crate) const TARGET: u64 = 64 << 20;
+/// The longest release archive when it is unpacked, in bytes.
+#[cfg(feature = "self-update")]
+pub(crate) const UNPACKED: u64 = 256 << 20;
 /// The longest repository in one file, in bytes.
 pub(crate) const ARCHIVE: u64 = 256 << 20;
 /// How many new roots are followed in one refresh: many years of them.

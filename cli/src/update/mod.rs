@@ -10,17 +10,19 @@
 //! of taking in), `store` over `files` (the disk), [`trust`] (the root), [`in_use`] (which
 //! database decides), [`tuf_client`] (the conformance suite's interface).
 
+pub mod automatic;
 pub mod clock;
 mod embedded;
-mod files;
+pub(crate) mod files;
 mod floor;
 pub mod in_use;
 mod kept;
-mod limits;
+pub(crate) mod limits;
 mod mirror;
 pub mod problem;
 mod refresh;
-mod store;
+pub mod release;
+pub(crate) mod store;
 pub mod take;
 #[cfg(test)]
 mod tests;
@@ -34,6 +36,7 @@ use std::time::Duration;
 
 use self::files::Files;
 use self::problem::Problem;
+use self::release::Release;
 use self::store::{Store, Which};
 use self::trust::TrustRoot;
 
@@ -114,6 +117,32 @@ impl<'a> Updates<'a> {
     /// There is none, or it may not be used any more.
     pub fn roll_back(&self) -> Result<(u64, u64), Problem> {
         take::roll_back(&self.trust.bytes, &self.store, self.embedded())
+    }
+
+    /// Refreshes from `place`, and fetches the release that `choose` picks, verified.
+    ///
+    /// # Errors
+    /// It does not come, or is not what was signed. Nothing is written.
+    pub fn release(
+        &self,
+        place: Place,
+        budget: Duration,
+        progress: Option<Progress>,
+        choose: impl FnOnce(&[Release]) -> Option<Release>,
+    ) -> Result<Option<(Release, Vec<u8>)>, Problem> {
+        let transport = transport::Transport::new(place, budget, progress)?;
+        let stored = self.store.load(&self.trust.bytes, Which::Current).ok();
+        let stored = stored.flatten();
+        let seeds = stored.as_ref().map(|s| (&s.metadata, &s.verified));
+        let floor = self.store.floor()?;
+        let fetched = refresh::refresh(&self.trust.bytes, seeds, &transport, |keys| {
+            clock::Clock::here(floor.times(keys))
+        })?;
+        let Some(release) = choose(&fetched.verified.releases) else {
+            return Ok(None);
+        };
+        let bytes = fetched.target(&release.name)?;
+        Ok(Some((release, bytes)))
     }
 
     /// Copies the whole repository at `place` into `folder`, verified; how many files were

@@ -12,7 +12,7 @@ use super::limits;
 use super::problem::Problem;
 use super::transport::Transport;
 use super::verify::{
-    Denied, EARLY, Keys, Listed, Metadata, REVOCATIONS, Verified, delegation, keys_of_root, verify,
+    Denied, EARLY, Keys, Metadata, REVOCATIONS, Verified, delegation, keys_of_root, verify,
 };
 
 /// What a place has, verified.
@@ -170,15 +170,15 @@ fn deny_list(updater: &mut Updater, kept: &Kept) -> Result<Option<Denied>, Probl
 }
 
 impl Fetched {
-    /// Fetches a database that is listed, and checks its length and hash.
+    /// Fetches a target that targets itself lists, and checks its length and hash.
     ///
     /// # Errors
     /// It does not come, or is not what was signed.
-    pub(crate) fn database(&self, listed: &Listed) -> Result<Vec<u8>, Problem> {
+    pub(crate) fn target(&self, name: &str) -> Result<Vec<u8>, Problem> {
         let targets = self.updater.trusted().targets_role("targets");
-        let file = targets.and_then(|targets| targets.target(&listed.name));
-        let file = file.ok_or_else(|| Problem::Missing(listed.name.clone()))?;
-        once(self.updater.download_target(file, &listed.name))
+        let file = targets.and_then(|targets| targets.target(name));
+        let file = file.ok_or_else(|| Problem::Missing(name.to_owned()))?;
+        once(self.updater.download_target(file, name))
     }
 
     /// Every target that targets itself lists, by the name of its file, verified.

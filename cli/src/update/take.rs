@@ -15,6 +15,7 @@ use super::floor::Floor;
 use super::limits;
 use super::problem::Problem;
 use super::refresh::{Fetched, refresh};
+use super::release::Release;
 use super::store::{Event, Store, Stored, Which};
 use super::transport::{Place, Progress, Transport};
 use super::verify::{Keys, Listed};
@@ -60,6 +61,8 @@ pub struct Done {
     pub fresh_until: Timestamp,
     /// The deny list's `seq`.
     pub deny_seq: Option<u64>,
+    /// The program's releases for this system, the newest first.
+    pub releases: Vec<Release>,
     /// Requests that it took.
     pub requests: u64,
     /// Bytes of answers.
@@ -163,6 +166,7 @@ pub(crate) fn take(
         sha256: used.map_or(String::new(), |l| l.sha256.clone()),
         fresh_until: verified.fresh_until,
         deny_seq: verified.deny_list.as_ref().map(|list| list.seq),
+        releases: verified.releases.clone(),
         requests: transport
             .log
             .requests
@@ -323,7 +327,7 @@ fn take_in(
     }
     let bytes = match store.database(&listed.sha256) {
         Some(bytes) => bytes,
-        None => fetched.database(listed)?,
+        None => fetched.target(&listed.name)?,
     };
     check(&bytes, listed)?;
     store.commit(&fetched.metadata, listed, &bytes, denied, &raised)?;

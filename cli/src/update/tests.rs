@@ -20,7 +20,7 @@ const RECIPE: &str = "r = Repository(databases)\nr.database(2)\nr.revoke(1)\nr.p
                       r.rotate('timestamp')\nr.database(3)\nr.revoke(2, records=['P0001'])\nr.publish('second')\n";
 
 /// Two stages of a repository; none where PyPI `tuf` cannot be had.
-fn repositories(folder: &Path) -> Option<[PathBuf; 2]> {
+pub(super) fn repositories(folder: &Path) -> Option<[PathBuf; 2]> {
     let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).parent()?;
     let python = Command::new(workspace.join(".ci/tuf-python"))
         .output()

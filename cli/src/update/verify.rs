@@ -12,6 +12,7 @@ use sigstore_tuf::{DelegatedRole, Root, TargetFile, Targets, TrustedMetadataSet}
 
 use super::limits;
 use super::problem::Problem;
+use super::release::{self, Release};
 
 /// The role that signs the deny list, and nothing else.
 pub(crate) const REVOKER: &str = "revoker";
@@ -53,6 +54,8 @@ pub(crate) struct Verified {
     pub(crate) signed_at: Option<Timestamp>,
     /// The databases that are listed, the highest `seq` first.
     pub(crate) databases: Vec<Listed>,
+    /// The program's releases for this system, the newest first.
+    pub(crate) releases: Vec<Release>,
     /// The deny list.
     pub(crate) deny_list: Option<DenyList>,
     /// Until when the deny list's own signature is fresh.
@@ -116,6 +119,7 @@ pub(crate) fn verify(trust_root: &[u8], metadata: &Metadata) -> Result<Verified,
     let targets = top(&set)?;
     let delegated = delegation(targets)?.cloned();
     let databases = databases(targets)?;
+    let releases = release::listed(targets);
     let mut keys = keys(&set)?;
     let (mut deny_list, mut deny_fresh_until) = (None, None);
     match (&delegated, &metadata.revoker) {
@@ -166,6 +170,7 @@ pub(crate) fn verify(trust_root: &[u8], metadata: &Metadata) -> Result<Verified,
         // Signed after its own end: nobody's clock is to follow that.
         signed_at: signed_at.filter(|at| *at <= timestamp_expires),
         databases,
+        releases,
         deny_list,
         deny_fresh_until,
     })

@@ -10,8 +10,12 @@ use tempfile::TempDir;
 
 const METALSHIM: &str = env!("CARGO_BIN_EXE_metalshim");
 
-/// How many databases there are.
+/// How many databases there are with the records as they are.
 const DATABASES: u64 = 5;
+/// The database that verifies [`NEW_GUEST`] as well, by the record P9001.
+pub(crate) const WITH_NEW_GUEST: u64 = 6;
+/// A guest build that no record of the project knows.
+pub(crate) const NEW_GUEST: &str = "25G999";
 
 fn workspace() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
@@ -26,9 +30,19 @@ fn databases() -> &'static Path {
         assert!(problems.is_empty(), "{problems:?}");
         let mut release = records.release.record.clone();
         let mut all = serde_json::Map::new();
-        for seq in 1..=DATABASES {
+        let mut with_new = records.clone();
+        let mut pair = with_new.pairs[0].clone();
+        assert_eq!(pair.record.id, "P0001");
+        pair.record.id = "P9001".to_owned();
+        pair.record.guest.build = NEW_GUEST.parse().unwrap();
+        with_new.pairs.push(pair);
+        for seq in 1..=WITH_NEW_GUEST {
             release.seq = seq;
-            let bytes = compatdb::build_database(&records, &release).unwrap();
+            let records = match seq {
+                ..=DATABASES => &records,
+                _ => &with_new,
+            };
+            let bytes = compatdb::build_database(records, &release).unwrap();
             let path = folder.path().join(format!("{seq}.sqlite"));
             std::fs::write(&path, bytes).unwrap();
             let fields = json!({
@@ -116,20 +130,40 @@ impl From<Output> for Ended {
 /// A user whose `config.toml` names a trust root.
 pub(crate) struct User {
     pub(crate) home: TempDir,
+    variables: Vec<(String, String)>,
 }
 
 impl User {
     pub(crate) fn new(trust_root: &Path) -> Self {
         let user = Self {
             home: tempfile::tempdir().unwrap(),
+            variables: Vec::new(),
         };
+        user.configure(&format!("trust_root = {trust_root:?}\n"));
+        user
+    }
+
+    /// Writes `config.toml`.
+    pub(crate) fn configure(&self, text: &str) {
         for folder in [".config", "Library/Application Support"] {
-            let folder = user.home.path().join(folder).join("metalshim");
+            let folder = self.home.path().join(folder).join("metalshim");
             std::fs::create_dir_all(&folder).unwrap();
-            let text = format!("trust_root = {trust_root:?}\n");
             std::fs::write(folder.join("config.toml"), text).unwrap();
         }
-        user
+    }
+
+    /// With a variable in the environment; an earlier value goes.
+    pub(crate) fn with(mut self, name: &str, value: impl Into<String>) -> Self {
+        self.variables.retain(|(known, _)| known != name);
+        self.variables.push((name.to_owned(), value.into()));
+        self
+    }
+
+    /// The JSON that a command prints.
+    pub(crate) fn json(&self, arguments: &[&str]) -> serde_json::Value {
+        let ended = self.types(&[arguments, &["--json"]].concat());
+        serde_json::from_str(&ended.out)
+            .unwrap_or_else(|e| panic!("{e}: {}{}", ended.out, ended.err))
     }
 
     pub(crate) fn state(&self) -> PathBuf {
@@ -158,6 +192,7 @@ impl User {
             .env("PATH", "/usr/bin:/bin")
             .env("HOME", self.home.path())
             .env("METALSHIM_STATE_DIR", self.state())
+            .envs(self.variables.iter().map(|(name, value)| (name, value)))
             .current_dir(self.home.path())
             .stdin(Stdio::null());
         Some(command)

@@ -13,8 +13,13 @@
 )]
 
 mod attacks;
+mod automatic;
 mod https;
 mod machine;
 mod places;
+mod revoked;
+#[cfg(feature = "self-update")]
+mod self_update;
 mod server;
+mod service;
 mod tuf_client;

@@ -284,7 +284,7 @@ fn a_full_disk_is_told_and_the_last_good_database_stays() {
             "-t",
             "tmpfs",
             "-o",
-            "size=320k",
+            "size=320k,mode=700",
             "tmpfs",
             text(&user.state()),
         ])

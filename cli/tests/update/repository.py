@@ -82,6 +82,18 @@ class Repository:
         self.targets.signed.targets[name] = target
         self.put(f"targets/{hashlib.sha256(signed).hexdigest()}.{name}", signed)
 
+    def archive(self, path, version, length=None, **custom):
+        """Lists a release of the program; `length` says more than it has."""
+        name = os.path.basename(path)
+        with open(path, "rb") as file:
+            data = file.read()
+        target = tuf.TargetFile.from_data(name, data, ["sha256"])
+        target.length = length or target.length
+        fields = {"version": version, "published_at": stamp(self.now)}
+        target.unrecognized_fields["custom"] = {**fields, **custom}
+        self.targets.signed.targets[name] = target
+        self.put(f"targets/{hashlib.sha256(data).hexdigest()}.{name}", data)
+
     def revoke(self, seq, records=(), guest_builds=()):
         """Writes a deny list."""
         reason = "it crashed on two machines"

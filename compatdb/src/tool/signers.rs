@@ -4,12 +4,14 @@
 //! is asked for once a key, and only for a key that signs.
 
 use std::cell::OnceCell;
+use std::collections::BTreeSet;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use aws_lc_rs::signature::{ED25519, Ed25519KeyPair, UnparsedPublicKey};
 use clap::Args;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::Failure;
@@ -109,6 +111,38 @@ pub(super) struct Signers {
     passphrases: Passphrases,
 }
 
+/// A signature, as a metadata file holds it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Given {
+    /// The key's id.
+    pub(super) keyid: String,
+    /// Hexadecimal digits.
+    sig: String,
+}
+
+impl Given {
+    /// Whether it is a signature of `bytes` by `key`, as metadata holds keys.
+    pub(super) fn holds(&self, key: &Value, bytes: &[u8]) -> bool {
+        let public = key.pointer("/keyval/public").and_then(Value::as_str);
+        let public = public.and_then(from_hex);
+        let (Some(public), Some(sig)) = (public, from_hex(&self.sig)) else {
+            return false;
+        };
+        UnparsedPublicKey::new(&ED25519, public)
+            .verify(bytes, &sig)
+            .is_ok()
+    }
+}
+
+/// A metadata file.
+pub(super) fn file(signed: &Value, signatures: &[Given]) -> Result<Vec<u8>, Failure> {
+    let file = json!({ "signatures": signatures, "signed": signed });
+    let mut text = serde_json::to_string_pretty(&file)?;
+    text.push('\n');
+    Ok(text.into_bytes())
+}
+
 /// Keys of a role, by their ids, and how many of them must sign.
 pub(super) type Demand = (Vec<String>, u64);
 
@@ -158,10 +192,17 @@ impl Signers {
     }
 
     /// Whether all demands can be met; else, what is missing.
-    pub(super) fn enough(&self, role: &str, demands: &[Demand]) -> Result<(), Failure> {
+    /// `given` are signatures that are there already.
+    pub(super) fn enough(
+        &self,
+        role: &str,
+        demands: &[Demand],
+        given: &[Given],
+    ) -> Result<(), Failure> {
         for (ids, threshold) in demands {
-            let have = self.signers.iter().filter(|s| ids.contains(&s.key.id));
-            let have = have.count() as u64;
+            let own = self.signers.iter().map(|s| &s.key.id);
+            let all: BTreeSet<&String> = own.chain(given.iter().map(|g| &g.keyid)).collect();
+            let have = all.into_iter().filter(|id| ids.contains(id)).count() as u64;
             if have < *threshold {
                 let ids: Vec<String> = ids.iter().map(|id| format!("{id:.16}")).collect();
                 return Err(Failure(format!(
@@ -181,20 +222,43 @@ impl Signers {
         signed: &Value,
         demands: &[Demand],
         also: &[String],
+        given: Vec<Given>,
     ) -> Result<Vec<u8>, Failure> {
-        self.enough(role, demands)?;
+        self.enough(role, demands, &given)?;
+        let wanted: Vec<String> = demands.iter().flat_map(|(ids, _)| ids.clone()).collect();
+        let wanted = [wanted, also.to_vec()].concat();
+        let mut signatures = given;
+        self.add(role, signed, &wanted, &mut signatures)?;
+        file(signed, &signatures)
+    }
+
+    /// Adds the signatures of those of these keys that have not signed; how many.
+    pub(super) fn add(
+        &self,
+        role: &str,
+        signed: &Value,
+        wanted: &[String],
+        signatures: &mut Vec<Given>,
+    ) -> Result<usize, Failure> {
         let bytes = sigstore_tuf::canonical_json::to_canonical_bytes(signed)?;
-        let wanted =
-            |id: &String| demands.iter().any(|(ids, _)| ids.contains(id)) || also.contains(id);
-        let mut signatures = Vec::new();
-        for signer in self.signers.iter().filter(|s| wanted(&s.key.id)) {
-            let sig = signer.sign(role, &bytes, &self.passphrases)?;
-            signatures.push(json!({ "keyid": signer.key.id, "sig": sig }));
+        let before = signatures.len();
+        for signer in self.signers.iter().filter(|s| wanted.contains(&s.key.id)) {
+            let keyid = &signer.key.id;
+            let there = signatures.iter().position(|given| given.keyid == *keyid);
+            if let Some(there) = there.and_then(|at| signatures.get(at)) {
+                if there.holds(&signer.key.value, &bytes) {
+                    continue;
+                }
+                return Err(Failure(format!(
+                    "{role}: what is there as the signature of key {keyid:.16} is none; take it out of the file"
+                )));
+            }
+            signatures.push(Given {
+                sig: signer.sign(role, &bytes, &self.passphrases)?,
+                keyid: keyid.clone(),
+            });
         }
-        let file = json!({ "signatures": signatures, "signed": signed });
-        let mut text = serde_json::to_string_pretty(&file)?;
-        text.push('\n');
-        Ok(text.into_bytes())
+        Ok(signatures.len() - before)
     }
 }
 

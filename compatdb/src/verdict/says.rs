@@ -12,11 +12,10 @@ fn stock_is_right() -> Remedy {
     Remedy::text("Run the program without metalshim: stock answers are the right ones here.")
 }
 
-/// A new database comes with a new metalshim.
 pub(super) fn update_database() -> Remedy {
     Remedy::command(
-        "Look for a newer compatibility database: a newer metalshim brings one; with Homebrew, this does it.",
-        "brew upgrade metalshim",
+        "Look for a newer compatibility database.",
+        "metalshim update",
     )
 }
 
@@ -29,8 +28,8 @@ pub(super) fn report(why: &str) -> Remedy {
 
 fn update_metalshim() -> Remedy {
     Remedy::command(
-        "Update metalshim; with Homebrew, this does it.",
-        "brew upgrade metalshim",
+        "Update metalshim: this does it, or names the command of whoever keeps it (`brew upgrade metalshim` with Homebrew).",
+        "metalshim update",
     )
 }
 

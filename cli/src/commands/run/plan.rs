@@ -7,11 +7,13 @@ use compatdb::Verdict;
 use compatdb::verdict::{Refusal, Target};
 
 use super::Args;
+use crate::commands::update::automatic;
 use crate::context::Context;
 use crate::decide::{Asked, Decision, Known, Question};
 use crate::error::Error;
 use crate::launch::{self, Start};
-use crate::unverified::{self, By};
+use crate::unverified;
+use crate::update::automatic::By;
 use crate::variables::Variables;
 use crate::{find, install, program, tickets};
 
@@ -88,6 +90,9 @@ impl Plan {
             }),
         };
         let decision = known.decide(question)?;
+        if !args.dry_run {
+            automatic::seen(context, &known, &decision.verdict, By::Run);
+        }
         let allow = match &decision.verdict {
             Verdict::Allow(allow) => allow.clone(),
             Verdict::Refuse(refusal) => {
@@ -115,7 +120,13 @@ impl Plan {
         // Last, so that a start that failed has allowed nothing.
         if let (Some(build), None, false) = (&args.allow_unverified, &allow.record, args.dry_run) {
             let profile = args.profile.or(unverified::profile(None, settings.profile));
-            unverified::grant(&state, build, profile, known.machine.now, By::Run)?;
+            unverified::grant(
+                &state,
+                build,
+                profile,
+                known.machine.now,
+                unverified::By::Run,
+            )?;
         }
         Ok(Self::Shimmed(Box::new(Shimmed {
             known,

@@ -26,7 +26,18 @@ pub(super) struct Draft {
     pub(super) renew_snapshot: bool,
     /// Files of targets, by their names in the folder.
     pub(super) files: Vec<(String, Vec<u8>)>,
+    /// What was signed elsewhere, with version and expiry.
+    pub(super) presigned: Vec<Presigned>,
 }
+
+/// A signed part that was signed elsewhere.
+pub(super) struct Presigned {
+    pub(super) role: Role,
+    pub(super) signed: Value,
+    pub(super) signatures: Vec<Given>,
+}
+
+pub(super) use crate::tool::signers::Given;
 
 /// What was written.
 pub(super) struct Done {
@@ -90,10 +101,87 @@ impl Draft {
         }
         for role in roles::ROLES {
             if self.signs(role, old) {
-                signers.enough(role.name(), &self.demands(role, old))?;
+                let given = self.given(role, old)?;
+                signers.enough(role.name(), &self.demands(role, old), &given)?;
             }
         }
         Ok(())
+    }
+
+    /// The signatures from elsewhere that hold; what does not is left out.
+    fn given(&self, role: Role, old: &State) -> Result<Vec<Given>, Failure> {
+        let Some(part) = self.presigned.iter().find(|part| part.role == role) else {
+            return Ok(Vec::new());
+        };
+        let root = self.root.as_ref().unwrap_or(&old.root);
+        let targets = self.targets.as_ref().unwrap_or(&old.targets);
+        let mut known = Vec::new();
+        for keys in [
+            old.root.get("keys"),
+            root.get("keys"),
+            old.targets.pointer("/delegations/keys"),
+            targets.pointer("/delegations/keys"),
+        ] {
+            known.extend(keys);
+        }
+        let mut given = part.signatures.clone();
+        let bytes = sigstore_tuf::canonical_json::to_canonical_bytes(&part.signed)?;
+        given.retain(|given| {
+            let mut keys = known.iter().filter_map(|keys| keys.get(&given.keyid));
+            keys.any(|key| given.holds(key, &bytes))
+        });
+        Ok(given)
+    }
+
+    /// Writes what the offline roles have to sign, with the signatures of the keys at hand.
+    pub(super) fn prepare(
+        self,
+        old: &State,
+        files: &Files,
+        signers: &Signers,
+        now: Timestamp,
+        dir: &std::path::Path,
+    ) -> Result<crate::tool::Output, Failure> {
+        let root = self.root.as_ref().unwrap_or(&old.root);
+        let targets = self.targets.as_ref().unwrap_or(&old.targets);
+        if let Some(problem) = roles::problems(root, targets).first() {
+            return Err(Failure(problem.clone()));
+        }
+        let mut parts = Vec::new();
+        let mut keys = json!({});
+        for (role, new) in [
+            (Role::Root, &self.root),
+            (Role::Targets, &self.targets),
+            (Role::Revoker, &self.revoker),
+        ] {
+            if !self.signs(role, old) {
+                continue;
+            }
+            let signed = new.as_ref().unwrap_or_else(|| old.get(role));
+            let version = next_version(role, old, files)?;
+            let signed = dated(signed, role, version, now)?;
+            let (also, _) = old.keys(role);
+            let demands = self.demands(role, old).into_iter();
+            let mut allowed: Vec<String> = demands.flat_map(|(ids, _)| ids).chain(also).collect();
+            allowed.sort();
+            allowed.dedup();
+            let mut signatures = Vec::new();
+            signers.add(role.name(), &signed, &allowed, &mut signatures)?;
+            let bytes = crate::tool::signers::file(&signed, &signatures)?;
+            set(&mut keys, role.name(), json!(allowed));
+            parts.push((role, role.file(version), bytes));
+        }
+        let mut files = self.files;
+        for (name, bytes) in &files {
+            if bytes.len() as u64 > MAX_TARGET {
+                return Err(too_long(name));
+            }
+        }
+        files.push((
+            super::partial::KEYS.to_owned(),
+            serde_json::to_vec_pretty(&keys)?,
+        ));
+        super::partial::prepare(dir, parts, &files)
     }
 
     /// Signs, checks and writes.
@@ -108,10 +196,23 @@ impl Draft {
         self.ready(old, signers)?;
         let make = |role: Role, signed: &Value| -> Result<Made, Failure> {
             let version = next_version(role, old, &files)?;
-            let signed = dated(signed, role, version, now)?;
+            let elsewhere = self.presigned.iter().find(|part| part.role == role);
+            let signed = match elsewhere {
+                Some(part) if number(&part.signed, "version") != version => {
+                    return Err(Failure(format!(
+                        "{} {} was prepared, and {version} comes next: the repository has changed since; prepare it again",
+                        role.name(),
+                        number(&part.signed, "version")
+                    )));
+                }
+                Some(part) => part.signed.clone(),
+                None => dated(signed, role, version, now)?,
+            };
+            let given = self.given(role, old)?;
             // Both generations of keys, where they are at hand: no gap between two writes.
             let (also, _) = old.keys(role);
-            let bytes = signers.sign(role.name(), &signed, &self.demands(role, old), &also)?;
+            let bytes =
+                signers.sign(role.name(), &signed, &self.demands(role, old), &also, given)?;
             Ok(Made {
                 name: role.file(version),
                 bytes,
@@ -174,9 +275,7 @@ impl Draft {
         let state = verify(&files, trust_root, None)?;
         for (name, bytes) in &self.files {
             if bytes.len() as u64 > MAX_TARGET {
-                return Err(Failure(format!(
-                    "{name} is longer than the {MAX_TARGET} bytes that a client reads"
-                )));
+                return Err(too_long(name));
             }
         }
         Ok(Done {
@@ -185,6 +284,12 @@ impl Draft {
             gap,
         })
     }
+}
+
+fn too_long(name: &str) -> Failure {
+    Failure(format!(
+        "{name} is longer than the {MAX_TARGET} bytes that a client reads"
+    ))
 }
 
 /// A number that no file has: what an interrupted run left behind stays as it is.

@@ -84,7 +84,7 @@ pub(super) fn init(
         return Err(Failure(problem.clone()));
     }
     for role in roles::ROLES {
-        signers.enough(role.name(), &[keys_of(role, &root, &targets)])?;
+        signers.enough(role.name(), &[keys_of(role, &root, &targets)], &[])?;
     }
 
     let list = compatdb::DenyList {
@@ -104,7 +104,7 @@ pub(super) fn init(
     let mut make = |role: Role, signed: &Value| -> Result<Value, Failure> {
         let signed = dated(signed, role, 1, now)?;
         let demands = [keys_of(role, &root, &targets)];
-        let bytes = signers.sign(role.name(), &signed, &demands, &[])?;
+        let bytes = signers.sign(role.name(), &signed, &demands, &[], Vec::new())?;
         let meta = meta_of(&signed, &bytes);
         written.push((role.file(1), bytes));
         Ok(meta)

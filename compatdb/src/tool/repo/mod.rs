@@ -9,6 +9,7 @@ mod check;
 mod draft;
 mod files;
 mod init;
+mod partial;
 mod publish;
 mod revoke;
 mod roles;
@@ -49,6 +50,10 @@ pub(super) enum Repo {
     /// Change the keys of targets or revoker; without any, sign targets for
     /// another year.
     RotateTargets(rotate::Targets),
+    /// Add signatures to what a change with --prepare wrote, on any machine.
+    Sign(partial::Sign),
+    /// Take what was prepared and signed into the repository.
+    Complete(partial::Complete),
     /// Verify the whole repository as a client would, and list when what expires.
     Check(check::Check),
 }
@@ -69,6 +74,10 @@ pub(super) struct Change {
     /// Sign as of this time instead of the clock's; for rehearsals.
     #[arg(long, value_name = "TIME")]
     now: Option<Timestamp>,
+    /// Write what root, targets or revoker have to sign into this new folder, for `repo sign` on
+    /// other machines; the repository stays as it is.
+    #[arg(long, value_name = "DIR")]
+    prepare: Option<PathBuf>,
 }
 
 /// Arguments of `repo init`.
@@ -104,6 +113,8 @@ pub(super) fn run(command: &Repo) -> Result<Output, Failure> {
         Repo::Revoke(args) => revoke::revoke(args),
         Repo::RotateRoot(args) => rotate::root(args),
         Repo::RotateTargets(args) => rotate::targets(args),
+        Repo::Sign(args) => partial::sign(args),
+        Repo::Complete(args) => partial::complete(args),
         Repo::Check(args) => check::check(args),
     }
 }
@@ -124,7 +135,23 @@ fn keys(paths: &[PathBuf]) -> Result<Keys, Failure> {
 
 /// A file that is read whole, no longer than any target.
 fn read(path: &Path) -> Result<Vec<u8>, Failure> {
-    std::fs::read(path).map_err(|e| Failure(format!("cannot read {}: {e}", path.display())))
+    bounded(path, roles::MAX_TARGET)
+}
+
+/// A file that is read whole, no longer than `max` bytes.
+fn bounded(path: &Path, max: u64) -> Result<Vec<u8>, Failure> {
+    use std::io::Read as _;
+    let failed = |e: io::Error| Failure(format!("cannot read {}: {e}", path.display()));
+    let mut bytes = Vec::new();
+    let file = std::fs::File::open(path).map_err(failed)?;
+    file.take(max + 1).read_to_end(&mut bytes).map_err(failed)?;
+    match bytes.len() as u64 > max {
+        true => Err(Failure(format!(
+            "{} is longer than the {max} bytes that a client reads",
+            path.display()
+        ))),
+        false => Ok(bytes),
+    }
 }
 
 /// The root that is trusted to begin with.
@@ -143,6 +170,7 @@ struct Session {
     signers: Signers,
     now: Timestamp,
     yes: bool,
+    prepare: Option<PathBuf>,
 }
 
 impl Change {
@@ -163,6 +191,7 @@ impl Change {
             signers: self.sign.signers()?,
             now: self.now()?,
             yes: self.yes,
+            prepare: self.prepare.clone(),
         })
     }
 }
@@ -176,6 +205,11 @@ impl Session {
         plan: &str,
         more: Value,
     ) -> Result<Output, Failure> {
+        if let Some(dir) = &self.prepare {
+            // Shown as well, and asked for by those who sign.
+            confirm(plan, true)?;
+            return draft.prepare(&self.old, &self.files, &self.signers, self.now, dir);
+        }
         draft.ready(&self.old, &self.signers)?;
         if !confirm(plan, self.yes)? {
             return declined(command);
@@ -262,6 +296,12 @@ fn init_new(args: &Init) -> Result<Output, Failure> {
         snapshot: keys(&args.snapshot)?,
         timestamp: keys(&args.timestamp)?,
     };
+    if args.change.prepare.is_some() {
+        return Err(Failure(
+            "a new repository is made in one place: name the keys, or signers that reach them"
+                .to_owned(),
+        ));
+    }
     let signers = args.change.sign.signers()?;
     let dir = &args.change.dir;
     let plan = format!(

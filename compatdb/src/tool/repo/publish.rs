@@ -27,6 +27,10 @@ pub(in crate::tool) struct Publish {
     /// A release archive, called metalshim-VERSION-TRIPLE.tar.gz; can be repeated.
     #[arg(long, value_name = "FILE")]
     archive: Vec<PathBuf>,
+    /// Versions that must not be used any more, as the archives given here say; can be repeated.
+    /// Whoever runs one is told at once, also where a package manager would have a day.
+    #[arg(long, value_name = "VERSION", requires = "archive")]
+    revokes: Vec<Version>,
     /// Stop offering this archive; can be repeated.
     #[arg(long, value_name = "NAME")]
     remove: Vec<String>,
@@ -59,8 +63,14 @@ pub(super) fn publish(args: &Publish) -> Result<Output, Failure> {
         set(&mut more, "changes", serde_json::to_value(&changes)?);
     }
     for path in &args.archive {
-        let name = put_archive(&session, path, &mut targets, &mut draft)?;
+        let name = put_archive(&session, path, &args.revokes, &mut targets, &mut draft)?;
         let _ = writeln!(plan, "{name} is offered.");
+        for version in &args.revokes {
+            let _ = writeln!(
+                plan,
+                "  It takes back metalshim {version}: users are told at once."
+            );
+        }
     }
     for name in &args.remove {
         let map = targets.get_mut("targets").and_then(Value::as_object_mut);
@@ -143,6 +153,7 @@ pub(super) fn version_of(name: &str) -> Option<Version> {
 fn put_archive(
     session: &Session,
     path: &Path,
+    revokes: &[Version],
     targets: &mut Value,
     draft: &mut Draft,
 ) -> Result<String, Failure> {
@@ -166,10 +177,17 @@ fn put_archive(
             )));
         }
     }
-    let custom = json!({
+    if revokes.contains(&version) {
+        return Err(Failure(format!("{name} cannot take its own version back")));
+    }
+    let mut custom = json!({
         "version": version.to_string(),
         "published_at": session.now.to_string(),
     });
+    if !revokes.is_empty() {
+        let revokes: Vec<String> = revokes.iter().map(ToString::to_string).collect();
+        set(&mut custom, "revokes", json!(revokes));
+    }
     put(name, bytes, &custom, targets, draft);
     Ok(name.to_owned())
 }

@@ -3,5 +3,6 @@
 mod attacks;
 mod client;
 mod keys;
+mod partial;
 mod refusals;
 mod rig;
