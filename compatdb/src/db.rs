@@ -172,6 +172,14 @@ impl Database {
         format!("{}:{:.16}", self.meta.seq, self.meta.sha256)
     }
 
+    /// Its bytes: those that were opened.
+    ///
+    /// # Errors
+    /// SQLite has no memory left for a copy.
+    pub fn bytes(&mut self) -> Result<Vec<u8>, OpenError> {
+        Ok(self.sql.serialize(MAIN_DB)?.to_vec())
+    }
+
     /// Looks at every page and row. For taking a database in, not for every start.
     ///
     /// # Errors

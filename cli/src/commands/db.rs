@@ -1,6 +1,7 @@
 //! `metalshim db`: looks into the database. Every figure with its source, and third-party
 //! evidence called what it is.
 
+mod export;
 mod history;
 mod import;
 pub(crate) mod info;
@@ -58,6 +59,8 @@ enum Command {
     History,
     /// Swap back to the database before the one in use, if that may still be used
     Rollback,
+    /// Write the database in use into a file, one that `db verify` and any SQLite read
+    Export(export::Args),
     /// Open a database file with all checks; 0 if it is one, 1 if not, 2 if it cannot be read
     Verify {
         /// The file
@@ -83,6 +86,7 @@ pub fn run(args: &Args, context: &Context) -> Result<Outcome, Error> {
         });
     }
     match &args.command {
+        Command::Export(args) => return export::run(args, context),
         Command::Import(args) => return import::run(args, context),
         Command::Mirror(args) => return mirror::run(args, context),
         Command::History => return history::run(context),
@@ -132,6 +136,7 @@ pub fn run(args: &Args, context: &Context) -> Result<Outcome, Error> {
             printer.report(&lists::Builds::new(all, &pairs, builds, width))?;
         }
         Command::Verify { .. }
+        | Command::Export(_)
         | Command::Import(_)
         | Command::Mirror(_)
         | Command::History

@@ -34,6 +34,27 @@ fn info_says_that_it_is_unsigned() {
 }
 
 #[test]
+fn the_exported_file_is_the_database_in_use() {
+    let user = User::new();
+    let path = user.home.path().join("exported.sqlite");
+    let name = path.to_str().unwrap();
+    fs::write(&path, "an older file").unwrap();
+    let json = user.run(["db", "export", name, "--json"]);
+    let json = json.json("metalshim.db-export/1");
+    assert_eq!(user.run(["db", "verify", name]).code, 0);
+    let bytes = fs::read(&path).unwrap();
+    assert_eq!(json["sha256"], compatdb::sha256_hex(&bytes));
+    assert_eq!(bytes, fs::read(database(&user)).unwrap());
+    let nowhere = user.run(["db", "export", "/nowhere/compat.sqlite"]);
+    assert_eq!(nowhere.code, 2);
+    assert!(
+        nowhere.err.contains("/nowhere/compat.sqlite"),
+        "{}",
+        nowhere.err
+    );
+}
+
+#[test]
 fn a_pair_is_shown_with_the_source_of_every_figure() {
     let user = User::new();
     let ended = user.run(["db", "show", "P0003"]);
