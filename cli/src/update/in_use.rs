@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use compatdb::{Database, DenyList};
 use jiff::Timestamp;
+use rustix::fs::{Access, access};
 
 use super::clock::RELEASED;
 use super::embedded;
@@ -174,12 +175,81 @@ fn unite(all: &mut Option<DenyList>, list: DenyList) {
 /// The machine-wide state folder: below Homebrew's `var` for a Homebrew installation.
 pub fn machine_folder() -> Option<PathBuf> {
     let program = std::env::current_exe().ok()?.canonicalize().ok()?;
-    if let Some(prefix) = crate::install::homebrew(&program) {
-        return Some(prefix.join("var/metalshim"));
+    if let Some(folder) = homebrew_folder(&program) {
+        return Some(folder);
     }
     Some(PathBuf::from(if cfg!(target_os = "macos") {
         "/Library/Application Support/metalshim"
     } else {
         "/var/lib/metalshim"
     }))
+}
+
+/// `var/metalshim` in the Homebrew prefix that `program`, a canonical path, was installed in.
+fn homebrew_folder(program: &Path) -> Option<PathBuf> {
+    let cellar = program
+        .ancestors()
+        .find(|folder| folder.ends_with("Cellar/metalshim"))?;
+    Some(cellar.parent()?.parent()?.join("var/metalshim"))
+}
+
+/// Where updates of this user are kept: in `state`, the user's own folder; for this build's own
+/// root and a Homebrew installation in the machine's folder, which all its users read, if this
+/// user may write there. The prefix belongs to one user, and the others have their own folder.
+/// A state folder that was named by hand (`METALSHIM_STATE_DIR`) stays the only one.
+pub(crate) fn kept_in(trust: &TrustRoot, state: &Path) -> PathBuf {
+    let usual = [
+        "Library/Application Support/metalshim",
+        ".local/state/metalshim",
+    ];
+    if !trust.is_embedded() || !usual.iter().any(|end| state.ends_with(end)) {
+        return state.to_owned();
+    }
+    let program = std::env::current_exe().and_then(|path| path.canonicalize());
+    let folder = program.ok().and_then(|program| homebrew_folder(&program));
+    folder
+        .filter(|folder| writable(folder))
+        .unwrap_or_else(|| state.to_owned())
+}
+
+/// Whether `folder` can be written, or made.
+fn writable(folder: &Path) -> bool {
+    let there = if folder.exists() {
+        Some(folder)
+    } else {
+        folder.parent()
+    };
+    there.is_some_and(|path| path.is_dir() && access(path, Access::WRITE_OK).is_ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn homebrews_folder_is_in_the_prefix_of_the_real_path() {
+        let of = |path: &str| homebrew_folder(Path::new(path));
+        assert_eq!(
+            of("/opt/homebrew/Cellar/metalshim/0.1.0/bin/metalshim"),
+            Some("/opt/homebrew/var/metalshim".into())
+        );
+        assert_eq!(of("/opt/homebrew/opt/metalshim/bin/metalshim"), None);
+        assert_eq!(of("/opt/homebrew/Cellar/other/1/bin/metalshim"), None);
+        assert_eq!(of("/usr/local/bin/metalshim"), None);
+    }
+
+    #[test]
+    fn a_var_that_cannot_be_written_is_left_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let var = dir.path().join("var");
+        assert!(!writable(&var.join("metalshim")), "there is no var");
+        std::fs::write(&var, "a file").unwrap();
+        assert!(!writable(&var.join("metalshim")), "var is no folder");
+        std::fs::remove_file(&var).unwrap();
+        std::fs::create_dir(&var).unwrap();
+        assert!(writable(&var.join("metalshim")), "it can be made");
+        std::fs::write(var.join("metalshim"), "a file").unwrap();
+        assert!(!writable(&var.join("metalshim")), "it is a file");
+        assert!(!writable(Path::new("/proc/metalshim-not")),);
+    }
 }

@@ -73,7 +73,7 @@ impl<'a> Updates<'a> {
     pub fn new(trust: &'a TrustRoot, state: &'a Path) -> Self {
         Self {
             trust,
-            store: Store::new(trust.folder(state), Files::real()),
+            store: Store::new(trust.folder(&in_use::kept_in(trust, state)), Files::real()),
             state,
         }
     }
