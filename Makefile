@@ -123,6 +123,77 @@ real-clients: need-real release shim guest
 client-watch: need-real release shim guest
 	cargo run --quiet --locked -p metalshim-real-clients -- watch
 
+## make dist    what a release has, in target/dist: source archive with its crates, this machine's command,
+##              the macOS library, sums, what is in it. SEED=DIR: the signed repository to embed
+DIST := $(TARGET)/dist
+SEED ?= $(wildcard target/seed)
+.PHONY: dist dist-check
+dist: need-c
+	@SEED="$(SEED)" TARGETS="$(TARGETS)" .ci/dist/all $(DIST)
+
+## make dist-check    unpacks that, runs it, packs it again
+dist-check:
+	@.ci/dist/check $(DIST)
+
+## make dist-reproducible   builds it a second time from another folder and compares the bytes
+.PHONY: dist-reproducible
+dist-reproducible:
+	@.ci/dist/reproducible $(DIST)
+
+## make formula-check the Homebrew formula: style, rules, install from the source archive, its own test
+.PHONY: formula-check
+formula-check:
+	@.ci/formula/check $(DIST)
+
+## make formula-brew  the same with the real Homebrew, where there is one (after make dist)
+.PHONY: formula-brew
+formula-brew:
+	@.ci/formula/brew $(DIST)
+
+## make mac     what only a Mac shows, with what make dist made; elsewhere what can be done, skips counted
+.PHONY: mac
+mac:
+	@.ci/mac $(DIST)
+
+## make lint-workflows   .github/workflows by actionlint, zizmor and our own rules
+.PHONY: lint-workflows
+lint-workflows:
+	@.ci/workflows/lint
+
+## make release-rehearsal   the steps of a release with stand-ins for GitHub (after make dist)
+.PHONY: release-rehearsal
+release-rehearsal:
+	@.ci/release/rehearsal $(DIST)
+
+# What the workflows do beside it: docs/release.md.
+.PHONY: ci release-check release-collect release-draft release-formula dist-seed signing-keychain
+.PHONY: database database-comment timestamp bottles bottles-publish
+ci:
+	@.ci/run
+release-check:
+	@.ci/release/check "$(TAG)"
+release-collect:
+	@.ci/release/collect "$(TAG)"
+release-draft:
+	@.ci/release/draft "$(TAG)"
+release-formula:
+	@.ci/release/formula "$(TAG)"
+dist-seed:
+	@.ci/release/seed
+signing-keychain:
+	@.ci/release/keychain
+## make database  the records: lint, build twice, what changes for users since BASE (default HEAD)
+database: need-c
+	@.ci/release/database
+database-comment:
+	@.ci/release/database comment
+timestamp: need-c
+	@.ci/release/timestamp
+bottles:
+	@.ci/formula/bottles
+bottles-publish:
+	@.ci/formula/bottles publish
+
 ## make lint    formatter, clippy with warnings denied, shell scripts, the records
 .PHONY: lint
 lint: need-c
