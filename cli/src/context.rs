@@ -35,15 +35,28 @@ pub struct Context {
     pub arguments: Vec<OsString>,
     /// `--policy FILE`: one more policy, which can only subtract.
     pub extra_policy: Option<PathBuf>,
-    /// Whether state that cannot be used counts as missing: see [`Context::tolerant`].
-    pub tolerant: bool,
+    /// What counts as missing if it cannot be used.
+    pub tolerant: Tolerant,
+}
+
+/// What counts as missing if it cannot be used: for commands that tell what is wrong with it,
+/// and start nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Tolerant {
+    /// Nothing: it is an error.
+    #[default]
+    OfNothing,
+    /// Files of the state folder.
+    OfState,
+    /// Besides, configuration, policy, and variables.
+    OfAll,
 }
 
 impl Context {
     /// The state folder. An error where there is none: see [`StateFolder::locate`].
     pub fn state(&self) -> Result<StateFolder, Error> {
         let state = StateFolder::locate(&self.variables)?;
-        Ok(if self.tolerant {
+        Ok(if self.tolerant >= Tolerant::OfState {
             state.tolerant()
         } else {
             state
@@ -55,9 +68,27 @@ impl Context {
     #[must_use]
     pub fn tolerant(&self) -> Self {
         Self {
-            tolerant: true,
+            tolerant: Tolerant::OfState,
             ..self.clone()
         }
+    }
+
+    /// The same for a command that also reports what is wrong with configuration, policy and
+    /// variables beside everything else.
+    #[must_use]
+    pub fn tolerant_of_all(&self) -> Self {
+        Self {
+            tolerant: Tolerant::OfAll,
+            ..self.clone()
+        }
+    }
+
+    /// `read`, or nothing where that is what counts.
+    fn or_nothing<T: Default>(&self, read: Result<T, Error>) -> Result<T, Error> {
+        read.or_else(|error| match self.tolerant {
+            Tolerant::OfAll => Ok(T::default()),
+            _ => Err(error),
+        })
     }
 
     /// The home folder.
@@ -79,7 +110,15 @@ impl Context {
 
     /// The facts and the time. `host_build` is the command's `--host-build`, if it has one.
     pub fn machine(&self, host_build: Option<&OsBuild>) -> Result<Machine, Error> {
-        facts::load(&self.variables, self.state().ok().as_ref(), host_build)
+        let state = self.state().ok();
+        let load = |variables| facts::load(variables, state.as_ref(), host_build);
+        match load(&self.variables) {
+            Err(_) if self.tolerant == Tolerant::OfAll => load(&Variables {
+                host_build: None,
+                ..self.variables.clone()
+            }),
+            loaded => loaded,
+        }
     }
 
     /// The database in use.
@@ -89,7 +128,7 @@ impl Context {
 
     /// This machine's policy and the one of `--policy` together.
     pub fn policy(&self) -> Result<Policy, Error> {
-        config::policy(self.extra_policy.as_deref())
+        self.or_nothing(config::policy(self.extra_policy.as_deref()))
     }
 
     /// What `enable` and the configuration say where the command line says nothing.
@@ -110,6 +149,6 @@ impl Context {
 
     /// The user's `config.toml`; the defaults where there is none.
     pub fn config(&self) -> Result<Config, Error> {
-        config::config(&self.variables)
+        self.or_nothing(config::config(&self.variables))
     }
 }

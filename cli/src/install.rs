@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::error::{Error, plain};
+use crate::program::{self, System};
 use crate::regular;
 use crate::variables;
 
@@ -24,6 +25,13 @@ const SIMULATE: bool = cfg!(any(feature = "simulate", not(target_os = "macos")))
 pub fn versions(prefix: &Path) -> PathBuf {
     prefix.join("libexec/metalshim")
 }
+
+/// How the shim comes to be there.
+const AGAIN: &str = if SIMULATE {
+    "make it with `make shim`, or install metalshim again"
+} else {
+    "install metalshim again"
+};
 
 /// Installed: `<bin>/../libexec/`, or where `metalshim update` put this version; with `simulate` also a build folder: `<bin>/../shim/`.
 fn candidates(command: &Path) -> Vec<PathBuf> {
@@ -91,20 +99,23 @@ pub fn shim() -> Result<PathBuf, Error> {
             "the shim is missing: there is no {}",
             looked.join(" and no ")
         ))
-        .hint(if SIMULATE {
-            "make it with `make shim`, or install metalshim again"
-        } else {
-            "install metalshim again"
-        }));
+        .hint(AGAIN));
     };
-    let opened = regular::open(path).map(|_| ());
-    match opened {
-        Err(e) => Err(Error::file("read the shim", path, &e).hint(format!(
+    let file = regular::open(path).map_err(|e| {
+        Error::file("read the shim", path, &e).hint(format!(
             "make {} readable for everybody, or install metalshim again",
             path.display()
-        ))),
-        Ok(()) => listable(path).map(|()| path.clone()),
-    }
+        ))
+    })?;
+    // A loader that is given something else ends the program, or leaves it stock in silence.
+    program::is_library(file, System::here()).map_err(|why| {
+        Error::machine(format!(
+            "the shim cannot be loaded: {} {why}",
+            path.display()
+        ))
+        .hint(AGAIN)
+    })?;
+    listable(path).map(|()| path.clone())
 }
 
 /// The loader's list has no way to write a colon, and on Linux none to write a blank.

@@ -30,6 +30,7 @@ pub mod managed;
 pub mod printer;
 pub mod probe;
 pub mod program;
+pub mod ready;
 pub mod refusal;
 pub mod regular;
 pub mod state;
@@ -51,7 +52,7 @@ use clap::Parser;
 use clap::error::ErrorKind;
 
 use crate::args::{Cli, Command};
-use crate::context::Context;
+use crate::context::{Context, Tolerant};
 use crate::error::{Error, Outcome};
 use crate::printer::Printer;
 use crate::variables::Variables;
@@ -73,7 +74,7 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
         variables,
         arguments,
         extra_policy: cli.global.policy,
-        tolerant: false,
+        tolerant: Tolerant::OfNothing,
     };
     match dispatch(&cli.command, &context) {
         Ok(outcome) => outcome.into(),

@@ -31,6 +31,15 @@ const REVOKED: &str = ".revoked";
 /// No status file is read further than this.
 const MAX_STATUS: u64 = 256 << 10;
 
+/// Whether `ticket` can be written at all; nothing is.
+///
+/// # Errors
+/// It holds what no ticket may hold.
+pub fn check(ticket: &Ticket<'_>) -> Result<(), Error> {
+    let written = ticket.write(&mut [0; MAX_LEN]);
+    written.map(drop).map_err(|e| refused(ticket, e))
+}
+
 /// Writes `ticket` for this process, and returns its path and text.
 pub fn write(state: &StateFolder, ticket: &Ticket<'_>) -> Result<(PathBuf, String), Error> {
     let mut buffer = [0; MAX_LEN];

@@ -8,23 +8,19 @@
 //! are not, or something is in the way; 2: could not tell.
 
 use std::ffi::OsString;
-use std::path::Path;
 
-use compatdb::verdict::{Target, Verdict};
 use compatdb::{OsBuild, Told};
-use rustix::fs::{Access, access};
 
 use crate::commands::update::automatic;
 use crate::context::Context;
-use crate::decide::{Asked, Known, Question};
 use crate::doctor::report::{Checks, Diagnosis, Listed};
 use crate::doctor::seen::{Program, Seen};
 use crate::doctor::{self, CHECKS, Severity, check_name};
 use crate::error::{Error, Outcome};
-use crate::state::StateFolder;
+use crate::facts;
+use crate::ready::{self, Answer, Ready, Wanted};
 use crate::table::stdout_width;
 use crate::update::automatic::By;
-use crate::{facts, find, install as parts, program as preflight, tickets};
 
 /// Checks everything, and says how to mend what is wrong. The first line is the answer.
 #[derive(Debug, clap::Args)]
@@ -69,132 +65,82 @@ pub fn run(args: &Args, context: &Context) -> Result<Outcome, Error> {
         })?;
         return Ok(Outcome::Yes);
     }
-    let seen = gather(args, context)?;
+    let (seen, answer) = gather(args, context)?;
     // Scripts that read JSON ask often, and for what is here.
     if !context.printer.json {
         automatic::seen(context, &seen.known, &seen.decision.verdict, By::Doctor);
     }
     let findings = doctor::findings(&seen, args.check);
     let has = |severity| findings.iter().any(|f| f.severity == severity);
-    let problem = has(Severity::Problem);
-    let unknown = has(Severity::Unknown);
+    let ok = matches!(answer, Answer::Yes(_));
     let single = args.check.is_some();
-    let refused = matches!(seen.decision.verdict, Verdict::Refuse(_));
+    let outcome = match single {
+        false if ok => Outcome::Yes,
+        false => Outcome::No,
+        true if has(Severity::Problem) => Outcome::No,
+        true if has(Severity::Unknown) => Outcome::Code(2),
+        true => Outcome::Yes,
+    };
     let (program, named) = match seen.program {
         Some(Program { named, looked }) => (Some(looked), Some(named)),
         None => (None, None),
     };
     context.printer.report(&Diagnosis {
-        ok: !problem && !refused,
+        ok,
         verdict: seen.decision.verdict,
+        in_the_way: match &answer {
+            Answer::Error(error) => Some(error.clone().into()),
+            Answer::Yes(_) | Answer::No(_) => None,
+        },
         program,
         findings,
         named,
         single,
         width: stdout_width(),
     })?;
-    Ok(if problem || (refused && !single) {
-        Outcome::No
-    } else if unknown && single {
-        Outcome::Code(2)
-    } else {
-        Outcome::Yes
-    })
+    Ok(outcome)
 }
 
-fn gather(args: &Args, context: &Context) -> Result<Seen, Error> {
+fn gather(args: &Args, context: &Context) -> Result<(Seen, Answer), Error> {
     let missing = found_out(context, args)?;
-    let mut known = Known::gather(context, args.host_build.as_ref())?;
-    known.machine.warnings.extend(missing);
-    let settings = context.settings()?;
-    let program = match &args.program {
-        Some(name) => {
-            let path = find::program(name, context.variables.path.as_deref())?;
-            let launchers = known.launchers();
-            let here = preflight::Context::here(known.machine.facts.guest.sip, &launchers);
-            Some(Program {
-                named: name.to_string_lossy().into_owned(),
-                looked: preflight::preflight(&path, &[], &here),
-            })
-        }
-        None => None,
+    let words = args.program.as_slice();
+    let asked = match words {
+        [] => None,
+        words => Some(ready::Program::find(words, &[], &context.variables)?),
     };
-    let asked = program.as_ref().map(|program| {
-        let looked = &program.looked;
-        let runs = looked.runs.as_ref().map(|runs| runs.program.clone());
-        let resolved = runs.or_else(|| looked.path.canonicalize().ok());
-        (resolved.unwrap_or_else(|| looked.path.clone()), looked)
-    });
-    let decision = known.decide(Question {
-        profile: None,
-        at_most: settings.profile,
-        allow_unverified: None,
-        program: asked.as_ref().map(|(resolved, looked)| Asked {
-            name: base_name(&looked.path),
-            path: resolved,
-            libraries: looked.libraries.clone(),
-            client: args.client.as_ref(),
-            target: target(looked),
-        }),
-    })?;
-    let loaded = known.database.as_ref().ok();
-    let build = &known.machine.facts.guest.build;
-    let state = context.state().and_then(writable);
-    let running = state
+    let wanted = Wanted {
+        program: asked.as_ref(),
+        client: args.client.as_ref(),
+        host_build: args.host_build.as_ref(),
+        ..Wanted::default()
+    };
+    let strictly = Ready::look(context, &wanted);
+    let answer = match &strictly {
+        Ok(ready) => ready.without_writing(&context.variables),
+        Err(error) => Answer::Error(error.clone()),
+    };
+    // What cannot be used is a finding, beside what can be seen without it.
+    let mut ready = match strictly {
+        Ok(ready) => ready,
+        Err(_) => Ready::look(&context.tolerant_of_all(), &wanted)?,
+    };
+    ready.known.machine.warnings.extend(missing);
+    let named = args
+        .program
         .as_ref()
-        .map(|state| tickets::running(state, &known.machine.facts.guest.boot_session));
-    Ok(Seen {
-        faults: loaded
-            .and_then(|l| l.database.faults().ok())
-            .unwrap_or_default(),
-        guest_version: loaded
-            .and_then(|l| l.database.build(build).ok().flatten())
-            .map(|row| row.version),
-        shim: parts::shim(),
-        environment: std::env::vars_os().collect(),
-        running: running.unwrap_or_default(),
-        state,
-        program,
-        decision,
-        known,
-    })
+        .map(|name| name.to_string_lossy().into_owned());
+    let seen = Seen::new(context, ready, named, matches!(answer, Answer::Yes(_)));
+    Ok((seen, answer))
 }
 
 /// Looks into the host's share and at the Metal device, as only commands that may take long
 /// do, and keeps what is found, where it can be kept. What could not be found out is returned.
 fn found_out(context: &Context, args: &Args) -> Result<Vec<String>, Error> {
+    // What cannot be used is a finding of its own.
+    let context = context.tolerant_of_all();
+    let Ok(state) = context.state() else {
+        return Ok(Vec::new());
+    };
     let machine = context.machine(args.host_build.as_ref())?;
-    let state = context.state();
-    // A state folder that cannot be used is a finding of its own.
-    Ok(state
-        .and_then(|state| facts::find_out(&state, &machine))
-        .unwrap_or_default())
-}
-
-fn target(looked: &preflight::Preflight) -> Target {
-    if looked.injectable {
-        return Target::Injectable;
-    }
-    Target::NotInjectable {
-        code: looked.code.as_str().to_owned(),
-        says: looked.says.clone(),
-        remedies: looked.remedies.clone(),
-    }
-}
-
-fn base_name(path: &Path) -> String {
-    let name = path.file_name().unwrap_or(path.as_os_str());
-    name.to_string_lossy().into_owned()
-}
-
-/// Whether the folder, or the one that it would be made in, can be written. Nothing is.
-fn writable(state: StateFolder) -> Result<StateFolder, Error> {
-    let mut folders = state.path().ancestors();
-    let there = folders.find(|folder| folder.exists());
-    let there = there.unwrap_or(Path::new("/"));
-    match access(there, Access::WRITE_OK | Access::EXEC_OK) {
-        Ok(()) if there.is_dir() => Ok(state),
-        Ok(()) => Err(state.unusable(there, &std::io::ErrorKind::NotADirectory.into())),
-        Err(e) => Err(state.unusable(there, &e.into())),
-    }
+    Ok(facts::find_out(&state, &machine).unwrap_or_default())
 }

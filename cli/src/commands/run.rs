@@ -14,10 +14,11 @@ use std::ffi::OsString;
 
 use compatdb::{OsBuild, Profile, Told};
 
-use crate::commands::run::plan::{Plan, Program};
+use crate::commands::run::plan::Plan;
 use crate::context::Context;
 use crate::error::{Error, Outcome};
 use crate::launch::Start;
+use crate::ready::Program;
 use crate::{facts, refusal, variables};
 
 /// Starts a program with the overrides, or tells why not. Everything after PROGRAM is the
@@ -78,7 +79,7 @@ pub struct Args {
 /// # Errors
 /// What a user has to act on; the exit codes are those of `run`.
 pub fn run(args: &Args, context: &Context) -> Result<Outcome, Error> {
-    let program = Program::find(args, &context.variables)?;
+    let program = Program::find(&args.program, &args.set, &context.variables)?;
     if context.variables.disable {
         return disabled(args, context, program);
     }

@@ -3,6 +3,8 @@
 use compatdb::verdict::Remedy;
 use serde::Serialize;
 
+use crate::error::Error;
+
 /// How much a finding matters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -92,6 +94,16 @@ impl Finding {
         });
         self
     }
+}
+
+/// An error as what a check found: its hints are what mends it.
+pub(super) fn of_error(check: &'static str, severity: Severity, error: &Error) -> Finding {
+    let hints = error.hints.iter();
+    let mut finding = Finding::new(check, severity, sentence(&error.says));
+    finding
+        .mends
+        .extend(hints.map(|hint| Remedy::text(sentence(hint))));
+    finding
 }
 
 /// With a capital and a full stop, as all findings are.

@@ -1,14 +1,15 @@
 //! Checks of metalshim's own parts: database, library, state, and what is at work.
 
-use compatdb::Profile;
+use compatdb::verdict::{Reason, Remedy};
+use compatdb::{Policy, Profile};
 
 use super::STOCK;
 use super::finding::Severity::{Fine, Note, Problem, Unknown, Warning};
-use super::finding::{Finding, sentence};
+use super::finding::{Finding, of_error, sentence};
 use super::seen::Seen;
 use crate::commands::db::info::age_days;
+use crate::config;
 use crate::database::Origin;
-use crate::error::Error;
 
 pub(super) fn database(seen: &Seen) -> Vec<Finding> {
     const NAME: &str = "database";
@@ -50,7 +51,13 @@ pub(super) fn database(seen: &Seen) -> Vec<Finding> {
                 .command("Fetch it again.", "metalshim update"),
         );
     }
-    if let Some(until) = loaded.fresh_until
+    if let Some(says) = seen.refused(Reason::DatabaseStale) {
+        findings.push(
+            Finding::new(NAME, Problem, says)
+                .affects(STOCK)
+                .command("Look for a newer database.", "metalshim update"),
+        );
+    } else if let Some(until) = loaded.fresh_until
         && until < seen.known.machine.now
     {
         let says = format!(
@@ -68,6 +75,13 @@ pub(super) fn database(seen: &Seen) -> Vec<Finding> {
 
 pub(super) fn shim(seen: &Seen) -> Vec<Finding> {
     const NAME: &str = "shim";
+    if let Some(says) = seen.refused(Reason::ShimTooOld) {
+        return vec![
+            Finding::new(NAME, Problem, says)
+                .affects(STOCK)
+                .command("Update metalshim.", "brew upgrade metalshim"),
+        ];
+    }
     vec![match &seen.shim {
         Ok(path) => Finding::new(NAME, Fine, format!("{}.", path.display())),
         Err(error) => of_error(NAME, Problem, error)
@@ -75,21 +89,108 @@ pub(super) fn shim(seen: &Seen) -> Vec<Finding> {
     }]
 }
 
+/// Whether the folder can be written, and each of its files be understood.
 pub(super) fn state(seen: &Seen) -> Vec<Finding> {
     const NAME: &str = "state";
-    vec![match &seen.state {
-        Ok(state) => Finding::new(NAME, Fine, format!("{}.", state.path().display())),
-        Err(error) => of_error(NAME, Problem, error)
-            .affects("every program: a ticket has to be written to start one"),
-    }]
+    let damaged = seen.damages.iter().map(|damage| {
+        let hints = damage.hints.iter();
+        // Not every start reads every file.
+        let (severity, affects) = if seen.ok {
+            (
+                Warning,
+                "the commands that read it; programs start all the same",
+            )
+        } else {
+            (Problem, "every program: none is started while it is so")
+        };
+        let mut finding = Finding::new(NAME, severity, sentence(&damage.says)).affects(affects);
+        finding.mends = hints.map(|hint| Remedy::text(sentence(hint))).collect();
+        finding
+    });
+    let mut findings: Vec<Finding> = damaged.collect();
+    match &seen.state {
+        Err(error) => findings.push(
+            of_error(NAME, Problem, error)
+                .affects("every program: a ticket has to be written to start one"),
+        ),
+        Ok(state) if findings.is_empty() => {
+            let says = format!("{}.", state.path().display());
+            findings.push(Finding::new(NAME, Fine, says));
+        }
+        Ok(_) => {}
+    }
+    findings
 }
 
-fn of_error(name: &'static str, severity: super::finding::Severity, error: &Error) -> Finding {
-    let mut finding = Finding::new(name, severity, sentence(&error.says));
-    for hint in &error.hints {
-        finding = finding.mend(sentence(hint));
+/// What the user's and the fleet's files say.
+pub(super) fn settings(seen: &Seen) -> Vec<Finding> {
+    const NAME: &str = "settings";
+    let wrong = [&seen.wrong_configuration, &seen.wrong_policy];
+    let wrong = wrong.into_iter().flatten();
+    let mut findings: Vec<Finding> = wrong
+        .map(|error| {
+            of_error(NAME, Problem, error).affects("every program: none is started while it is so")
+        })
+        .collect();
+    if let Some(says) = seen.refused(Reason::Policy) {
+        findings.push(
+            Finding::new(NAME, Problem, says)
+                .affects(STOCK)
+                .mend(format!(
+                    "Ask whoever keeps {}; no flag overrules it.",
+                    config::POLICY_PATH
+                )),
+        );
     }
-    finding
+    let rules = rules(&seen.known.policy);
+    if !rules.is_empty() {
+        let says = format!("The fleet's policy: {}.", rules.join("; "));
+        let file = config::POLICY_PATH;
+        findings.push(
+            Finding::new(NAME, Note, says)
+                .affects("every program of this machine")
+                .mend(format!("Only who looks after {file} can change it.")),
+        );
+    }
+    if let Some(profile) = seen.settings.profile {
+        let says =
+            format!("Programs are told no more than {profile}, as `enable` or config.toml says.");
+        findings.push(Finding::new(NAME, Note, says));
+    }
+    if findings.is_empty() {
+        let says = "Nothing is set, and no policy is in force.";
+        findings.push(Finding::new(NAME, Fine, says));
+    }
+    findings
+}
+
+/// Those that are in force, as `policy.toml` has them.
+fn rules(policy: &Policy) -> Vec<String> {
+    let keys = |policy: &Policy| match serde_json::to_value(policy) {
+        Ok(serde_json::Value::Object(keys)) => keys,
+        _ => serde_json::Map::new(),
+    };
+    let nothing = keys(&Policy::default());
+    let set = keys(policy).into_iter();
+    set.filter(|(key, value)| nothing.get(key) != Some(value))
+        .map(|(key, value)| format!("{key} = {value}"))
+        .collect()
+}
+
+/// Whether the shim can be told what it has to know.
+pub(super) fn ticket(seen: &Seen) -> Vec<Finding> {
+    const NAME: &str = "ticket";
+    vec![match &seen.follow {
+        Err(error) => of_error(NAME, Problem, error)
+            .affects("every program: a ticket has to be written to start one"),
+        Ok(follow) if follow == "none" => {
+            Finding::new(NAME, Fine, "Children start without the overrides.")
+        }
+        Ok(follow) => {
+            let says = format!("Children that get the overrides too: {follow}.");
+            Finding::new(NAME, Fine, says)
+        }
+    }]
 }
 
 pub(super) fn unverified(seen: &Seen) -> Vec<Finding> {

@@ -1,6 +1,7 @@
 //! Checks of the guest itself: what it is, and what its device answers.
 
 use compatdb::facts::{Canary, Device, PARAVIRTUAL_CLASS, Sip};
+use compatdb::verdict::Reason;
 
 use super::STOCK;
 use super::finding::Finding;
@@ -75,6 +76,15 @@ pub(super) fn stock_answers(seen: &Seen) -> Vec<Finding> {
         ));
     }
     findings.push(compared(seen, facts.device.as_ref()));
+    if let Some(says) = seen.refused(Reason::Drift)
+        && !findings.iter().any(|f| f.severity == Problem)
+    {
+        findings.push(
+            Finding::new(NAME, Problem, says)
+                .affects(STOCK)
+                .command("Look for a newer database.", "metalshim update"),
+        );
+    }
     findings
 }
 

@@ -8,7 +8,7 @@ use compatdb::verdict::Verdict;
 
 use super::STOCK;
 use super::finding::Severity::{Fine, Note, Problem, Unknown, Warning};
-use super::finding::{Finding, sentence};
+use super::finding::{Finding, of_error, sentence};
 use super::seen::Seen;
 use crate::commands::db::words;
 
@@ -32,6 +32,10 @@ pub(super) fn guest_build(seen: &Seen) -> Vec<Finding> {
 pub(super) fn host(seen: &Seen) -> Vec<Finding> {
     const NAME: &str = "host";
     let machine = &seen.known.machine;
+    let wrong = seen.wrong_host.iter();
+    let wrong: Vec<Finding> = wrong
+        .map(|e| of_error(NAME, Problem, e).affects(STOCK))
+        .collect();
     let mut findings = match &machine.facts.host {
         Some(host) => known_host(host),
         None => {
@@ -54,6 +58,7 @@ pub(super) fn host(seen: &Seen) -> Vec<Finding> {
             ]
         }
     };
+    findings.extend(wrong);
     for warning in &machine.warnings {
         findings.push(Finding::new(NAME, Note, sentence(warning)));
     }

@@ -1,7 +1,7 @@
 //! Checks of the program that was asked about, and of what would be loaded beside us.
 
 use compatdb::client::By;
-use compatdb::verdict::Verdict;
+use compatdb::verdict::{Reason, Verdict};
 
 use super::finding::Finding;
 use super::finding::Severity::{Fine, Note, Problem, Warning};
@@ -58,6 +58,9 @@ pub(super) fn client(seen: &Seen) -> Vec<Finding> {
         ];
     }
     let mut findings = Vec::new();
+    if let Some(says) = seen.refused(Reason::ClientBlocked) {
+        findings.push(Finding::new(NAME, Problem, says).affects(format!("{named}: it runs stock")));
+    }
     for found in &seen.decision.clients {
         let version = found.version.as_deref().unwrap_or("of unknown version");
         let by = match found.by {
@@ -120,7 +123,7 @@ pub(super) fn environment(seen: &Seen) -> Vec<Finding> {
         } else if name == variables::DISABLE && value == "1" {
             let says = format!("{name} is 1: `metalshim run` starts everything stock.");
             findings.push(
-                Finding::new(NAME, Warning, says)
+                Finding::new(NAME, Problem, says)
                     .affects("every program that `metalshim run` starts")
                     .command("Take it out.", format!("unset {name}")),
             );

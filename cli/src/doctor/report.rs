@@ -3,7 +3,8 @@
 use compatdb::verdict::{Remedy, Verdict};
 use serde::Serialize;
 
-use super::finding::{Finding, Severity};
+use super::finding::{Finding, Severity, sentence};
+use crate::error::Error;
 use crate::printer::{Report, Style};
 use crate::program::Preflight;
 use crate::table::paragraph;
@@ -15,6 +16,9 @@ pub(crate) struct Diagnosis {
     pub(crate) ok: bool,
     /// May they be used?
     pub(crate) verdict: Verdict,
+    /// What keeps the overrides away whatever the verdict is; none where nothing does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) in_the_way: Option<InTheWay>,
     /// What was seen of the program that was asked about.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) program: Option<Preflight>,
@@ -29,6 +33,28 @@ pub(crate) struct Diagnosis {
     /// How wide the text may be.
     #[serde(skip)]
     pub(crate) width: Option<usize>,
+}
+
+/// What `run` needs and cannot use, or `METALSHIM_DISABLE=1`.
+#[derive(Debug, Serialize)]
+pub(crate) struct InTheWay {
+    /// What it is, with the path or value.
+    says: String,
+    /// What to do about it.
+    remedies: Vec<Remedy>,
+}
+
+impl From<Error> for InTheWay {
+    fn from(error: Error) -> Self {
+        Self {
+            says: sentence(&error.says),
+            remedies: error
+                .hints
+                .iter()
+                .map(|hint| Remedy::text(sentence(hint)))
+                .collect(),
+        }
+    }
 }
 
 impl Report for Diagnosis {
@@ -61,30 +87,37 @@ impl Diagnosis {
                     Some(record) => format!("record {record}"),
                     None => "no record: nobody has verified this pair".to_owned(),
                 };
-                let (head, rest) = if self.ok {
-                    let what = format!(
-                        "{who} {verb} Apple family up to {} and {} bytes of threadgroup memory here ({by}).",
-                        allow.profile.apple_family_max, allow.profile.max_threadgroup_memory
-                    );
-                    (style.green("Yes:"), what)
-                } else {
-                    let what = format!(
-                        "{who} could have the overrides here ({by}), but something else is in the way."
-                    );
-                    (style.red("Not yet:"), what)
+                let (head, rest) = match &self.in_the_way {
+                    None => {
+                        let what = format!(
+                            "{who} {verb} Apple family up to {} and {} bytes of threadgroup memory here ({by}).",
+                            allow.profile.apple_family_max, allow.profile.max_threadgroup_memory
+                        );
+                        (style.green("Yes:"), what)
+                    }
+                    Some(it) => {
+                        let what = format!(
+                            "{who} could have the overrides here ({by}), but this is in the way. {}",
+                            it.says
+                        );
+                        (style.red("Not yet:"), what)
+                    }
                 };
                 out.push_str(&format!("{head} {}", paragraph(&rest, 0, self.width)));
-                if self.ok {
-                    vec![start(self.named.as_deref())]
-                } else {
-                    self.mends()
+                match &self.in_the_way {
+                    None => vec![start(self.named.as_deref())],
+                    Some(it) => self.mends(it.remedies.clone()),
                 }
             }
             Verdict::Refuse(refusal) => {
                 let run = if self.named.is_some() { "runs" } else { "run" };
+                let way = self.in_the_way.as_ref();
                 let rest = format!(
-                    "{who} {run} stock here, as without metalshim. {} ({})",
-                    refusal.says, refusal.reason
+                    "{who} {run} stock here, as without metalshim. {}{}{} ({})",
+                    way.map(|it| it.says.as_str()).unwrap_or_default(),
+                    if way.is_some() { " Besides: " } else { "" },
+                    refusal.says,
+                    refusal.reason
                 );
                 out.push_str(&format!(
                     "{} {}",
@@ -95,7 +128,10 @@ impl Diagnosis {
                     let also: Vec<&str> = refusal.also.iter().map(|r| r.code()).collect();
                     out.push_str(&format!("Besides: {}.\n", also.join(", ")));
                 }
-                refusal.remedies.clone()
+                let mut remedies: Vec<Remedy> =
+                    way.map(|it| it.remedies.clone()).unwrap_or_default();
+                remedies.extend(refusal.remedies.iter().cloned());
+                remedies
             }
         };
         if !remedies.is_empty() {
@@ -108,13 +144,13 @@ impl Diagnosis {
         out
     }
 
-    /// Of the problems only, each once.
-    fn mends(&self) -> Vec<Remedy> {
+    /// `first`, and those of the problems, each once.
+    fn mends(&self, first: Vec<Remedy>) -> Vec<Remedy> {
         let problems = self
             .findings
             .iter()
             .filter(|f| f.severity == Severity::Problem);
-        let mut mends: Vec<Remedy> = Vec::new();
+        let mut mends = first;
         for mend in problems.flat_map(|f| &f.mends) {
             if !mends.contains(mend) {
                 mends.push(mend.clone());

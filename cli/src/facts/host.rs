@@ -128,6 +128,18 @@ pub(super) fn settle(
     Ok(())
 }
 
+/// What the variable says, if it is set.
+///
+/// # Errors
+/// It is not a build.
+pub(crate) fn stated_by_variable(variables: &Variables) -> Result<Option<OsBuild>, Error> {
+    variables
+        .host_build
+        .as_deref()
+        .map(from_variable)
+        .transpose()
+}
+
 fn from_variable(text: &str) -> Result<OsBuild, Error> {
     text.parse().map_err(|e| {
         Error::user(format!("{}: {e}", variables::HOST_BUILD)).hint(format!(

@@ -24,6 +24,7 @@ mod entitlements;
 mod follow;
 mod judge;
 mod judge_macho;
+mod library;
 mod macho;
 pub mod shebang;
 mod signature;
@@ -42,6 +43,7 @@ pub use bytes::Bytes;
 pub use code::Code;
 pub use entitlements::Entitlements;
 pub use judge::{Cause, Details, FileFacts, Judgement, SliceDetails, judge};
+pub use library::is_library;
 pub use signature::Signature;
 
 /// The system that starts the programs: it decides how scripts are read, and whether ELF

@@ -24,6 +24,7 @@ pub mod atomic;
 mod damage;
 mod json;
 mod safe;
+mod trial;
 
 pub use damage::Damage;
 

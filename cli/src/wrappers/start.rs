@@ -17,7 +17,7 @@ use std::process::ExitCode;
 
 use super::FOLDER;
 use crate::commands::run;
-use crate::context::Context;
+use crate::context::{Context, Tolerant};
 use crate::error::Error;
 use crate::printer::Printer;
 use crate::variables::{self, Variables};
@@ -72,7 +72,7 @@ pub fn start(name: &OsStr, arguments: Vec<OsString>, variables: Variables) -> Ex
             variables,
             arguments,
             extra_policy: None,
-            tolerant: false,
+            tolerant: Tolerant::OfNothing,
         };
         run::run(&args, &context)
     });

@@ -1,6 +1,7 @@
 //! What `db`, `doctor` and `demo` show to users, by the command itself, started as users do.
 #![allow(clippy::unwrap_used, reason = "a test whose set-up fails has failed")]
 
+mod agree;
 mod bench;
 mod db;
 mod demo;

@@ -7,10 +7,11 @@ use compatdb::Verdict;
 use serde::Serialize;
 
 use super::Args;
-use super::plan::{Plan, Program, Refused, Shimmed};
+use super::plan::{Plan, Refused, Shimmed};
 use crate::context::Context;
 use crate::error::{Error, Outcome};
 use crate::printer::{Report, Style};
+use crate::ready::Program;
 use crate::refusal;
 
 /// How the program would be started.
