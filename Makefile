@@ -207,14 +207,28 @@ lint: need-c
 doc:
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps --exclude metalshim-shim
 
-## make install PREFIX=DIR   bin/metalshim and libexec/libmetalshim below DIR
+## make install PREFIX=DIR   command, library, manual pages and completions below DIR (make uninstall)
 PREFIX ?= /usr/local
+INTO := $(DESTDIR)$(PREFIX)
+SHARE := $(INTO)/share
+BASH := $(SHARE)/bash-completion/completions/metalshim
+ZSH := $(SHARE)/zsh/site-functions/_metalshim
+FISH := $(SHARE)/fish/vendor_completions.d/metalshim.fish
 LIBRARY := libmetalshim.$(if $(MAC),dylib,so)
 .PHONY: install
 install: release shim
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/libexec
-	install -m 755 $(TARGET)/release/metalshim $(DESTDIR)$(PREFIX)/bin/metalshim
-	install -m 644 $(TARGET)/shim/$(LIBRARY) $(DESTDIR)$(PREFIX)/libexec/$(LIBRARY)
+	install -d $(INTO)/bin $(INTO)/libexec $(SHARE)/man/man1 $(dir $(BASH) $(ZSH) $(FISH))
+	install -m 755 $(TARGET)/release/metalshim $(INTO)/bin/metalshim
+	install -m 644 $(TARGET)/shim/$(LIBRARY) $(INTO)/libexec/$(LIBRARY)
+	$(INTO)/bin/metalshim man $(SHARE)/man/man1
+	$(INTO)/bin/metalshim completions bash > $(BASH)
+	$(INTO)/bin/metalshim completions zsh > $(ZSH)
+	$(INTO)/bin/metalshim completions fish > $(FISH)
+
+.PHONY: uninstall
+uninstall:
+	rm -f $(INTO)/bin/metalshim $(INTO)/libexec/$(LIBRARY) $(BASH) $(ZSH) $(FISH)
+	rm -f $(SHARE)/man/man1/metalshim.1 $(SHARE)/man/man1/metalshim-*.1
 
 .PHONY: need-c need-objc need-real need-foundation
 need-c:

@@ -15,8 +15,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 
 use crate::error::{Error, Who, plain};
-use crate::regular;
 use crate::variables::Variables;
+use crate::{regular, toml_error};
 
 /// Where the policy of this machine is.
 pub const POLICY_PATH: &str = if cfg!(target_os = "macos") {
@@ -102,7 +102,7 @@ pub fn config(variables: &Variables) -> Result<Config, Error> {
             Problem::Invalid(says) => Error::user(says)
                 .hint("mend or remove that key; docs/design.md lists every key of config.toml"),
         }),
-        Err(e) if missing(&e) => Ok(Config::default()),
+        Err(e) if missing(&path, &e) => Ok(Config::default()),
         Err(e) => Err(Error::file("read", &path, &e).hint(format!(
             "make {} readable for this user, or remove it",
             path.display()
@@ -127,7 +127,7 @@ pub fn policy(extra: Option<&Path>) -> Result<Policy, Error> {
 fn machine_policy(path: &Path) -> Result<Policy, Error> {
     let file = match regular::open(path) {
         Ok(file) => file,
-        Err(e) if missing(&e) => return Ok(Policy::default()),
+        Err(e) if missing(path, &e) => return Ok(Policy::default()),
         Err(e) => {
             return Err(Error::file("read", path, &e)
                 .for_whom(Who::Fleet)
@@ -181,23 +181,23 @@ fn parse<T: DeserializeOwned>(path: &Path, file: File, what: &str) -> Result<T, 
         Problem::Invalid(format!(
             "the {what} {} cannot be used: {}",
             path.display(),
-            e.to_string().trim_end()
+            toml_error::says(&text, &e)
         ))
     })
 }
 
-/// `ENOTDIR` is a missing file too: a file where its folder would be.
-fn missing(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-    )
+/// Whether there is no such file. `ENOTDIR` is a missing file too: a file where its folder would
+/// be. A link that leads nowhere is not: what it led to is gone, and a fleet's rule with it.
+fn missing(path: &Path, error: &io::Error) -> bool {
+    let kinds = [io::ErrorKind::NotFound, io::ErrorKind::NotADirectory];
+    let leads_nowhere = |path: &Path| path.is_symlink() && path.metadata().is_err();
+    kinds.contains(&error.kind()) && !path.ancestors().any(leads_nowhere)
 }
 
 #[cfg(test)]
 mod tests {
     use std::fs::{self, Permissions};
-    use std::os::unix::fs::{PermissionsExt, chown};
+    use std::os::unix::fs::{PermissionsExt, chown, symlink};
 
     use super::*;
 
@@ -211,6 +211,33 @@ mod tests {
     fn no_policy_narrows_nothing() {
         for path in ["/no/such/policy.toml", "/dev/null/policy.toml"] {
             assert_eq!(machine_policy(Path::new(path)), Ok(Policy::default()));
+        }
+    }
+
+    #[test]
+    fn a_link_that_leads_nowhere_is_an_error_of_the_fleet() {
+        let folder = tempfile::tempdir().unwrap();
+        let link = folder.path().join("link");
+        symlink(folder.path().join("gone"), &link).unwrap();
+        for path in [link.clone(), link.join("policy.toml")] {
+            let error = machine_policy(&path).unwrap_err();
+            assert_eq!(error.who, Who::Fleet);
+            assert!(error.says.contains(&*path.to_string_lossy()), "{error}");
+        }
+    }
+
+    #[test]
+    fn an_evidence_level_that_is_none_names_those_there_are() {
+        for (level, right) in [(0, false), (1, true), (3, true), (4, false), (255, false)] {
+            let file = policy_file(&format!("min_evidence_level = {level}\n"));
+            match policy(Some(file.path())) {
+                Ok(policy) => assert_eq!((policy.min_evidence_level, right), (Some(level), true)),
+                Err(error) => {
+                    assert!(!right, "{error}");
+                    assert!(error.says.contains("1, 2 or 3"), "{error}");
+                    assert!(error.says.contains("min_evidence_level"), "{error}");
+                }
+            }
         }
     }
 

@@ -14,6 +14,7 @@ use metalshim_ticket::{SHIM_ABI, Ticket};
 
 use crate::context::Context;
 use crate::database::{self, Loaded, Origin};
+use crate::drift::{self, Drift};
 use crate::error::Error;
 use crate::facts::Machine;
 use crate::program::Launcher;
@@ -31,6 +32,8 @@ pub struct Known {
     pub database: Result<Loaded, String>,
     /// The state folder; none without a home.
     pub state: Option<StateFolder>,
+    /// What the shim found other than recorded, while it holds; the facts say so, too.
+    pub drift: Option<Drift>,
     /// The client rows, read at the first need.
     clients: OnceCell<Result<Vec<Client>, String>>,
 }
@@ -100,11 +103,25 @@ impl Known {
                 ));
             }
         }
+        let drift = match &state {
+            Some(state) => {
+                let loaded = database.as_ref().ok();
+                drift::look(state, &machine.facts, loaded, machine.now)?
+            }
+            None => None,
+        };
+        // What the facts say themselves, nobody ends.
+        let drift = drift.filter(|_| !machine.facts.local.drift);
+        if let Some(drift) = &drift {
+            machine.warnings.push(drift.says());
+            machine.facts.local.drift = true;
+        }
         Ok(Self {
             machine,
             policy: context.policy()?,
             database,
             state,
+            drift,
             clients: OnceCell::new(),
         })
     }
@@ -113,6 +130,17 @@ impl Known {
     #[must_use]
     pub fn canary_aside(mut self) -> Self {
         self.machine.facts.local.canary = Canary::Passed;
+        self
+    }
+
+    /// The same without what the shim found earlier: for a command that looks again.
+    #[must_use]
+    pub fn without_drift(mut self) -> Self {
+        if let Some(drift) = self.drift.take() {
+            let says = drift.says();
+            self.machine.warnings.retain(|warning| *warning != says);
+            self.machine.facts.local.drift = false;
+        }
         self
     }
 

@@ -16,6 +16,7 @@ pub mod database;
 pub mod decide;
 pub mod detached;
 mod doctor;
+pub mod drift;
 pub mod error;
 pub mod facts;
 pub mod find;
@@ -31,16 +32,20 @@ pub mod printer;
 pub mod probe;
 pub mod program;
 pub mod ready;
+pub mod reasons;
 pub mod refusal;
 pub mod regular;
+pub mod shell;
 pub mod state;
 #[cfg(feature = "self-update")]
 mod swap;
 pub mod systemd;
 pub mod table;
 pub mod tickets;
+pub mod toml_error;
 pub mod unverified;
 pub mod update;
+pub mod usage;
 pub mod variables;
 pub mod wish;
 pub mod wrappers;
@@ -49,7 +54,6 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Parser;
-use clap::error::ErrorKind;
 
 use crate::args::{Cli, Command};
 use crate::context::{Context, Tolerant};
@@ -63,10 +67,10 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
     if let Some(name) = wrappers::start::invoked(&arguments) {
         return wrappers::start::start(&name, arguments, variables);
     }
-    let in_run = names_run(&arguments);
+    let in_run = usage::names_run(&arguments);
     let cli = match Cli::try_parse_from(&arguments) {
         Ok(cli) => cli,
-        Err(e) => return not_a_command(&e, &variables, in_run),
+        Err(e) => return usage::not_a_command(&e, &arguments, &variables),
     };
     let quiet = matches!(&cli.command, Command::Run(args) if args.quiet);
     let context = Context {
@@ -79,8 +83,9 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
     match dispatch(&cli.command, &context) {
         Ok(outcome) => outcome.into(),
         Err(error) => {
-            context.printer.error(&error);
-            error.exit_code(in_run).into()
+            let code = error.exit_code(in_run);
+            context.printer.error(&error, code);
+            code.into()
         }
     }
 }
@@ -118,44 +123,13 @@ fn dispatch(command: &Command, context: &Context) -> Result<Outcome, Error> {
     }
 }
 
-/// Help, the version, or wrong usage.
-fn not_a_command(error: &clap::Error, variables: &Variables, in_run: bool) -> ExitCode {
-    let printer = Printer::new(false, false, variables);
-    let printed = match error.kind() {
-        ErrorKind::DisplayVersion => printer.out(&version(variables)),
-        // clap knows which of its texts go where; a reader that is gone is not an error.
-        _ => error
-            .print()
-            .map_err(|_| Error::machine("stdout is closed")),
-    };
-    let usage = Error::user("wrong usage").exit_code(in_run);
-    match (error.kind(), printed) {
-        (ErrorKind::DisplayHelp | ErrorKind::DisplayVersion, _) => ExitCode::SUCCESS,
-        _ => usage.into(),
-    }
-}
-
 /// What `--version` prints: the database is as much of the version as the program is.
-fn version(variables: &Variables) -> String {
+pub(crate) fn version(variables: &Variables) -> String {
     let database = match database::load(variables) {
         Ok(loaded) => loaded.says(),
         Err(e) => e.to_string(),
     };
     format!("metalshim {}\n{database}\n", env!("CARGO_PKG_VERSION"))
-}
-
-/// Whether the command is `run`, also where the rest of the line is wrong: its exit codes are
-/// its own, so that a script can tell them from the program's.
-fn names_run(arguments: &[OsString]) -> bool {
-    let mut rest = arguments.iter().skip(1);
-    while let Some(argument) = rest.next() {
-        if argument == "--policy" {
-            rest.next();
-        } else if !argument.as_encoded_bytes().starts_with(b"-") {
-            return argument == "run";
-        }
-    }
-    false
 }
 
 #[cfg(test)]
@@ -167,18 +141,5 @@ mod tests {
     #[test]
     fn the_command_line_holds_together() {
         Cli::command().debug_assert();
-    }
-
-    #[test]
-    fn run_is_told_from_programs_of_that_name() {
-        for (line, is_run) in [
-            ("metalshim run", true),
-            ("metalshim --json --policy p run --x", true),
-            ("metalshim --policy run status", false),
-            ("metalshim doctor run", false),
-        ] {
-            let words: Vec<OsString> = line.split(' ').map(Into::into).collect();
-            assert_eq!(names_run(&words), is_run, "{line}");
-        }
     }
 }

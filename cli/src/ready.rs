@@ -1,7 +1,8 @@
 //! Would a program be started with the overrides? All that `run` looks at before it writes or
 //! starts anything, and what doctor's answer is made from.
 //!
-//! **Contract.** Nothing is written. `run` acts on [`Ready::answer`], and doctor says
+//! **Contract.** Nothing is written but what the shim told of programs that ran before
+//! ([`crate::drift`]). `run` acts on [`Ready::answer`], and doctor says
 //! [`Ready::without_writing`], which is the same answer and, instead of the ticket's file, a
 //! look whether it could be written; so doctor never says yes where `run` would refuse, nor no
 //! where it would not.
@@ -17,7 +18,7 @@ use crate::decide::{Asked, Decision, Known, Question};
 use crate::error::Error;
 use crate::state::StateFolder;
 use crate::variables::{self, Variables};
-use crate::{find, install, program, tickets};
+use crate::{find, install, program, refusal, tickets};
 
 /// A program as it was typed and found.
 #[derive(Clone, Debug)]
@@ -122,7 +123,7 @@ impl Ready {
             runs.or_else(resolved)
                 .unwrap_or_else(|| looked.path.clone())
         });
-        let decision = known.decide(Question {
+        let mut decision = known.decide(Question {
             profile: wanted.profile,
             at_most: settings.profile,
             allow_unverified: wanted.allow_unverified,
@@ -137,6 +138,9 @@ impl Ready {
                     target: target(looked),
                 }),
         })?;
+        if let (Verdict::Refuse(refusal), Some(asked)) = (&mut decision.verdict, wanted.program) {
+            refusal::fill(refusal, [&asked.name].into_iter().chain(&asked.arguments));
+        }
         let follow = wanted.follow.or(settings.follow.as_deref());
         let follow = follow.map_or_else(|| decision.follow(), str::to_owned);
         let ticket = match &decision.verdict {

@@ -1,7 +1,7 @@
 //! Tables, lists and paragraphs for people.
 //!
-//! **Contract.** On a terminal a table fits its width: cells wrap, nothing is cut. Elsewhere
-//! every row is one line, so that `grep` and `awk` see whole rows. Nothing here prints.
+//! **Contract.** A table fits the width that it is given: cells wrap, nothing is cut. Without a
+//! width every row is one line. Nothing here prints.
 
 use std::io::IsTerminal;
 
@@ -17,6 +17,16 @@ pub fn stdout_width() -> Option<usize> {
         return None;
     }
     terminal_size::terminal_size_of(stdout).map(|(width, _)| usize::from(width.0).max(NARROWEST))
+}
+
+/// How wide a page of text for reading is where there is no terminal to say so.
+const PAGE: usize = 100;
+
+/// How wide tables and pages for stdout may be: the terminal's width, else `columns`
+/// (`COLUMNS`), else 100. Scripts read `--json`.
+pub fn page_width(columns: Option<usize>) -> Option<usize> {
+    let said = columns.map(|columns| columns.max(NARROWEST));
+    stdout_width().or(said).or(Some(PAGE))
 }
 
 /// Columns between two columns of a table.

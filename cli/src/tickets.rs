@@ -10,14 +10,14 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use metalshim_ticket::{Key, MAX_LEN, Problem, Ticket};
 use rustix::process::{Pid, test_kill_process};
 use serde::Serialize;
 
 use crate::error::Error;
-use crate::printer::Style;
+use crate::printer::{Style, escaped};
 use crate::regular;
 use crate::state::StateFolder;
 use crate::state::atomic::{self, Durability};
@@ -108,10 +108,10 @@ impl Reported {
     pub fn says(&self, style: Style) -> String {
         let state = match self.state.as_str() {
             "installed" => style.green("installed"),
-            other => style.red(other),
+            other => style.red(&escaped(other)),
         };
-        let reason = self.reason.as_ref().map(|r| format!(" ({r})"));
-        let record = self.record.as_ref().map(|r| format!(", {r}"));
+        let reason = self.reason.as_ref().map(|r| format!(" ({})", escaped(r)));
+        let record = self.record.as_ref().map(|r| format!(", {}", escaped(r)));
         let revoked = match self.revoked {
             true => style.red(", which was taken back: start it again, and it runs stock"),
             false => String::new(),
@@ -119,7 +119,7 @@ impl Reported {
         format!(
             "process {} {}: {state}{}{}{revoked}",
             self.pid,
-            self.program,
+            escaped(&self.program),
             reason.unwrap_or_default(),
             record.unwrap_or_default()
         )
@@ -163,6 +163,63 @@ pub fn running(state: &StateFolder, boot_session: &str) -> Vec<Reported> {
     }
     running.sort_by_key(|line| line.pid);
     running
+}
+
+/// A refusal because this guest's Metal is not as the ticket had it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Drifted {
+    /// The ticket's guest build.
+    pub guest_build: String,
+    /// The ticket's record.
+    pub record: String,
+    /// The ticket's database.
+    pub database: String,
+    /// The shim's code.
+    pub reason: String,
+    /// The executable.
+    pub program: String,
+}
+
+/// The last such refusal of this boot, of processes that run or have ended, whose status was
+/// written after `seen`.
+pub fn drifted(
+    state: &StateFolder,
+    boot_session: &str,
+    seen: Option<SystemTime>,
+) -> Option<Drifted> {
+    let newer = |ticket: &Path| {
+        let written = fs::metadata(status_path(ticket)).and_then(|m| m.modified());
+        let written = written.ok()?;
+        seen.is_none_or(|seen| written > seen).then_some(written)
+    };
+    let mut found = Vec::new();
+    for entry in entries(state) {
+        let Some(written) = newer(&entry.path) else {
+            continue;
+        };
+        let content = content(&entry.path).unwrap_or_default();
+        let Ok(ticket) = Ticket::parse(&content) else {
+            continue;
+        };
+        let lines = reported(&entry.path).into_iter().filter_map(|line| {
+            let reason = line.reason.filter(|r| r.starts_with("drift-"))?;
+            (line.state == "refused").then_some((reason, line.program))
+        });
+        if let Some((reason, program)) =
+            lines.last().filter(|_| ticket.boot_session == boot_session)
+        {
+            let drifted = Drifted {
+                guest_build: ticket.guest_build.to_owned(),
+                record: ticket.record.to_owned(),
+                database: ticket.database.to_owned(),
+                reason,
+                program,
+            };
+            found.push((written, drifted));
+        }
+    }
+    let last = found.into_iter().max_by_key(|(written, _)| *written);
+    last.map(|(_, drifted)| drifted)
 }
 
 /// What was reported under one ticket, in the order in which it was written.

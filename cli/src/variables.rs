@@ -54,6 +54,8 @@ pub const SUDO_USER: &str = "SUDO_USER";
 pub const SHELL: &str = "SHELL";
 /// The kind of terminal: `dumb` has no colour.
 pub const TERM: &str = "TERM";
+/// How wide tables are where stdout is no terminal.
+pub const COLUMNS: &str = "COLUMNS";
 /// The loader's list of libraries to insert.
 pub const INSERT_LIBRARIES: &str = if cfg!(target_os = "macos") {
     "DYLD_INSERT_LIBRARIES"
@@ -143,6 +145,10 @@ pub const ALL: &[Variable] = &[
         name: TERM,
         says: "`dumb`: no colour",
     },
+    Variable {
+        name: COLUMNS,
+        says: "how wide tables are where stdout is no terminal; 100 without it",
+    },
 ];
 
 /// What the environment says, read once.
@@ -179,6 +185,8 @@ pub struct Variables {
     pub sudo_user: Option<String>,
     /// [`SHELL`]
     pub shell: Option<PathBuf>,
+    /// [`COLUMNS`], if a number
+    pub columns: Option<usize>,
     /// [`INSERT_LIBRARIES`]
     pub insert_libraries: Option<OsString>,
 }
@@ -216,6 +224,7 @@ impl Variables {
             wrapped: value(WRAPPED),
             sudo_user: text(SUDO_USER),
             shell: value(SHELL).map(PathBuf::from),
+            columns: text(COLUMNS).and_then(|columns| columns.parse().ok()),
             insert_libraries: value(INSERT_LIBRARIES),
         }
     }

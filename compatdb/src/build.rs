@@ -138,7 +138,8 @@ fn fill_pairs<'a>(
         }
     }
     let mut details: HashMap<String, i64> = HashMap::new();
-    let mut nearest: BTreeMap<i64, (i64, i64)> = BTreeMap::new();
+    // Per guest, the newest host: of releases before betas, which few have.
+    let mut nearest: BTreeMap<i64, (bool, i64, i64)> = BTreeMap::new();
     let mut insert_detail = sql.prepare("INSERT INTO detail VALUES (?1, ?2)")?;
     let mut insert = sql.prepare("INSERT INTO pair VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)")?;
     for (number, pair) in by_number {
@@ -160,12 +161,13 @@ fn fill_pairs<'a>(
             detail,
         ])?;
         if pair.status == Status::Verified && pair.evidence.level >= 1 {
-            let newest = nearest.entry(guest).or_insert((host, number));
-            *newest = (*newest).max((host, number));
+            let this = (!pair.host.build.is_beta(), host, number);
+            let newest = nearest.entry(guest).or_insert(this);
+            *newest = (*newest).max(this);
         }
     }
     let mut insert = sql.prepare("INSERT INTO nearest VALUES (?1, ?2, ?3)")?;
-    for (guest, (host, number)) in nearest {
+    for (guest, (_, host, number)) in nearest {
         insert.execute(params![guest, host, number])?;
     }
     Ok(())

@@ -30,7 +30,7 @@ pub struct Lookup {
     /// Other pairs of this host, the nearest guest first, at most [`NEIGHBOURS`].
     pub same_host: Vec<PairBrief>,
     /// The nearest verified pair: of the same guest, else of the same host, else of the
-    /// nearest guest build.
+    /// nearest guest build. One of releases comes before one with a beta.
     pub nearest: Option<PairBrief>,
 }
 
@@ -72,8 +72,8 @@ impl Database {
         same_host.truncate(NEIGHBOURS);
         let verified = |list: &[PairBrief]| {
             let allows = |p: &&PairBrief| p.status == Status::Verified && p.evidence_level >= 1;
-            let mut verified = list.iter().filter(allows);
-            verified.next().cloned()
+            let verified = list.iter().filter(allows);
+            verified.min_by_key(|p| p.has_beta()).cloned()
         };
         let nearest = match verified(&same_guest).or_else(|| verified(&same_host)) {
             Some(pair) => Some(pair),
@@ -151,6 +151,6 @@ impl Database {
         all.retain(|p| p.guest_build != *guest || Some(&p.host_build) != host);
         Ok(all
             .into_iter()
-            .min_by_key(|p| build_key(&p.guest_build).abs_diff(center)))
+            .min_by_key(|p| (p.has_beta(), build_key(&p.guest_build).abs_diff(center))))
     }
 }

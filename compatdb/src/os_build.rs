@@ -42,6 +42,11 @@ impl OsBuild {
         self.parts().0
     }
 
+    /// Whether it is a beta's: its number ends in a small letter.
+    pub fn is_beta(&self) -> bool {
+        self.parts().3 != 0
+    }
+
     /// The lowest of all, which no system has: a placeholder.
     pub(crate) fn none() -> Self {
         Self("00A0".to_owned())

@@ -14,6 +14,7 @@ pub struct Policy {
     /// Host builds whose guests stay stock.
     pub deny_host_builds: Vec<OsBuild>,
     /// The least evidence level of a record, 1 to 3.
+    #[serde(deserialize_with = "level")]
     pub min_evidence_level: Option<u8>,
     /// Refuse to enable from a database whose signed freshness is over.
     pub require_fresh_database: bool,
@@ -41,6 +42,18 @@ impl Policy {
             (a, b) => a.or(b),
         };
         self
+    }
+}
+
+/// 0 and 4 would say nothing, or deny everything, without saying so.
+fn level<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Option<u8>, D::Error> {
+    let number = i64::deserialize(deserializer)?;
+    let level = u8::try_from(number).ok();
+    match level.filter(|level| (1..=3).contains(level)) {
+        Some(level) => Ok(Some(level)),
+        None => Err(serde::de::Error::custom(format!(
+            "{number} is no evidence level: it is 1, 2 or 3"
+        ))),
     }
 }
 

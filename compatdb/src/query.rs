@@ -4,6 +4,7 @@ use rusqlite::{OptionalExtension, Row};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use crate::records::{Builds, Filed, Records, Release};
 use crate::rows::{
     Build, Client, Deny, Fault, Lead, Pair, PairBrief, Status, StockReport, with_columns,
 };
@@ -266,6 +267,48 @@ impl Database {
                 .row("SELECT body FROM stock WHERE id = ?1", &id)?
                 .map(|s| Shown::Stock(Box::new(s))),
             _ => None,
+        })
+    }
+}
+
+impl Records {
+    /// All rows of a database as records again, each filed under its id. What a database does not
+    /// hold (ids that are used up, the sources of the table of builds) is empty.
+    ///
+    /// # Errors
+    /// Damaged rows.
+    pub fn of(database: &Database) -> Result<Self> {
+        fn filed<T>(rows: Vec<T>, id: impl Fn(&T) -> &str) -> Vec<Filed<T>> {
+            let filed = rows.into_iter().map(|record| Filed {
+                file: id(&record).to_owned(),
+                record,
+            });
+            filed.collect()
+        }
+        let meta = database.meta();
+        Ok(Self {
+            pairs: filed(database.pairs(&PairFilter::default())?, |r| &r.id),
+            leads: filed(database.leads()?, |r| &r.id),
+            denies: filed(database.deny_ranges()?, |r| &r.id),
+            faults: filed(database.faults()?, |r| &r.id),
+            clients: filed(database.clients()?, |r| &r.id),
+            stock_reports: filed(database.stock_reports()?, |r| &r.id),
+            builds: Filed {
+                file: "builds".to_owned(),
+                record: Builds {
+                    sources: Vec::new(),
+                    build: database.builds()?,
+                },
+            },
+            retired: Filed::default(),
+            release: Filed {
+                file: "meta".to_owned(),
+                record: Release {
+                    seq: meta.seq,
+                    published_at: meta.published_at,
+                    min_cli: meta.min_cli.clone(),
+                },
+            },
         })
     }
 }

@@ -64,6 +64,13 @@ pub struct PairBrief {
     pub profile: Profile,
 }
 
+impl PairBrief {
+    /// Whether one of its two builds is a beta's.
+    pub(crate) fn has_beta(&self) -> bool {
+        self.guest_build.is_beta() || self.host_build.is_beta()
+    }
+}
+
 impl From<&Pair> for PairBrief {
     fn from(p: &Pair) -> Self {
         Self {

@@ -6,7 +6,7 @@
 //! `pair` holds what decides and what lists show, as numbers: every start reads and hashes
 //! the whole file, so a pair costs about fifty bytes. Everything else of a record is JSON in
 //! `detail`, kept once where several pairs share it. `nearest` has one row for each guest
-//! build with a verified pair: the one with the newest host. It answers "what else is
+//! build with a verified pair: the one with the newest host, of a release where there is one. It answers "what else is
 //! verified near here" without an index over all pairs.
 //!
 //! | column | holds |

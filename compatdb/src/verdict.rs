@@ -50,6 +50,8 @@ pub struct Cap {
     pub profile: Profile,
     /// Why, and for a client whose version is not known, how to say it.
     pub says: String,
+    /// Whether it is so low only because the client's version is not known.
+    pub version_unknown: bool,
 }
 
 /// Why the program has to run stock.

@@ -22,7 +22,7 @@ use jiff::Timestamp;
 
 use crate::context::Context;
 use crate::error::{Error, Outcome};
-use crate::table::stdout_width;
+use crate::table::page_width;
 
 /// The arguments of `metalshim db`.
 #[derive(Debug, clap::Args)]
@@ -74,7 +74,7 @@ enum Command {
 ///
 /// When the database in use, or the file to verify, cannot be read.
 pub fn run(args: &Args, context: &Context) -> Result<Outcome, Error> {
-    let width = stdout_width();
+    let width = page_width(context.variables.columns);
     let printer = &context.printer;
     if let Command::Verify { file } = &args.command {
         let report = verify::verify(file, width)?;
@@ -120,7 +120,18 @@ pub fn run(args: &Args, context: &Context) -> Result<Outcome, Error> {
             let mut faults = database.faults().map_err(damaged)?;
             faults.retain(|f| named.as_ref() == Some(&f.id));
             let fault = faults.pop();
-            printer.report(&show::ShownRow { row, fault, width })?;
+            let about = match &row {
+                Shown::Build(build) => {
+                    Some(show::AboutBuild::new(database, &build.build).map_err(damaged)?)
+                }
+                _ => None,
+            };
+            printer.report(&show::ShownRow {
+                row,
+                about,
+                fault,
+                width,
+            })?;
         }
         Command::Clients => printer.report(&lists::Clients {
             clients: database.clients().map_err(damaged)?,
@@ -154,7 +165,6 @@ fn no_row(id: &str) -> Error {
         "the database has no row \"{}\"",
         id.escape_default()
     ))
-    .hint(
-        "list the ids with: metalshim db pairs --leads, metalshim db clients, metalshim db faults",
-    )
+    .hint("list pairs, denied ranges and leads: metalshim db pairs --leads")
+    .hint("or clients, faults and builds of macOS: metalshim db clients, metalshim db faults, metalshim db builds")
 }

@@ -105,7 +105,7 @@ impl Stage {
         let play = |program: &'static Program| {
             let file = self.guest.join(program.file);
             if !file.is_file() {
-                return Err(not_built(&file));
+                return Err(self.not_built(&file));
             }
             Ok(Run {
                 pair: pair.clone(),
@@ -118,6 +118,25 @@ impl Stage {
             })
         };
         scene.programs.iter().map(play).collect()
+    }
+
+    /// An installed copy has no simulated guest, and no `make guest` helps it.
+    fn not_built(&self, file: &Path) -> Error {
+        let error = Error::machine(format!(
+            "the simulated guest's programs are not here: {} is missing",
+            file.display()
+        ));
+        let folder = self.metalshim.parent().and_then(Path::file_name);
+        if folder.is_some_and(|name| name == "release" || name == "debug") {
+            return error.hint("in a checkout of the project, build them with: make guest");
+        }
+        let home = env!("CARGO_PKG_REPOSITORY");
+        error
+            .hint(format!(
+                "an installed copy has none; to see the demo: git clone {home} && cd metalshim && make demo"
+            ))
+            .hint("to see what this copy would do on this machine: metalshim doctor, or metalshim run --dry-run -- PROGRAM")
+            .hint("to see what others measured: metalshim db pairs")
     }
 
     /// `program`, with nothing of ours in its environment but the demo's own folders.
@@ -200,12 +219,4 @@ fn output(command: &mut Command) -> Result<Printed, Error> {
         out: String::from_utf8_lossy(&output.stdout).into_owned(),
         err: String::from_utf8_lossy(&output.stderr).into_owned(),
     })
-}
-
-fn not_built(file: &Path) -> Error {
-    Error::machine(format!(
-        "the simulated guest's programs are not built: {} is not there",
-        file.display()
-    ))
-    .hint("in a checkout of the project, build them with: make guest")
 }

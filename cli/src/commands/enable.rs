@@ -3,7 +3,7 @@
 //! **Contract.** Refused, nothing is recorded and nothing is wrapped. It may be repeated: the first time stays, the
 //! rest is what was said last. What it writes: `enabled.json`, the facts that it found
 //! (`host.json`, `device.json`), and with `--allow-unverified` a grant; `disable` removes
-//! those. `run` needs no `enable`.
+//! those. Allowed, it ends what [`crate::drift`] kept. `run` needs no `enable`.
 
 use std::ffi::OsString;
 
@@ -16,12 +16,12 @@ use crate::context::Context;
 use crate::decide::{Known, Question};
 use crate::error::{Error, Outcome};
 use crate::facts::host::StoredHost;
-use crate::printer::{Report, Style};
+use crate::printer::{Report, Style, escaped};
 use crate::refusal;
 use crate::unverified::{self, By};
 use crate::wish::{self, Wish};
 use crate::wrappers::{self, Wrapper};
-use crate::{facts, install};
+use crate::{drift, facts, install};
 
 /// Checks this machine, and records that metalshim is wanted here, for what starts by itself.
 /// `metalshim run` works without it.
@@ -77,7 +77,7 @@ pub fn run(args: &Args, context: &Context) -> Result<Outcome, Error> {
     automatic::before_enable(context, args.offline);
     let before = context.machine(args.host_build.as_ref())?;
     let mut warnings = facts::find_out(&state, &before)?;
-    let known = Known::gather(context, args.host_build.as_ref())?;
+    let known = Known::gather(context, args.host_build.as_ref())?.without_drift();
     let at_most = args.profile.or(context.config()?.profile);
     let decision = known.decide(Question {
         // Without a grant of its own it is a wish: the most that programs are told.
@@ -137,6 +137,7 @@ pub fn run(args: &Args, context: &Context) -> Result<Outcome, Error> {
     };
     state.write_json(wish::FILE, &wish)?;
     wrappers::make(&state, &args.programs)?;
+    drift::end(&state)?;
     drop(lock);
     context.printer.report(&Enabled {
         enabled: true,
@@ -197,7 +198,7 @@ impl Report for Enabled {
         lines.extend(
             warnings
                 .iter()
-                .map(|w| format!("{} {w}", style.yellow("warning:"))),
+                .map(|w| format!("{} {}", style.yellow("warning:"), escaped(w))),
         );
         lines.join("\n") + "\n"
     }

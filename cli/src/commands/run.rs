@@ -1,7 +1,9 @@
 //! `metalshim run`: starts one program with the overrides, if this machine may have them.
 //!
 //! **Contract.** It never makes a Metal device, never waits for the network or a share, and
-//! prints nothing of its own where the program is started with the overrides. Refused is 125
+//! prints nothing of its own where the program is started with the overrides, but for a line on
+//! stderr where nobody has verified the pair, and one where saying the client's version would
+//! give more (neither with `--quiet`). Refused is 125
 //! and the reason on stderr; with `--or-stock` whatever keeps the overrides away leaves the
 //! program as it would be without metalshim, and that is said once. A program that is not
 //! there (127) or cannot be started (126) is an error in either case.
@@ -87,7 +89,7 @@ pub fn run(args: &Args, context: &Context) -> Result<Outcome, Error> {
         read_share(context);
     }
     if args.explain {
-        return explain::run(args, context);
+        return explain::run(args, context, &program);
     }
     let plan = Plan::make(args, context, &program);
     if args.dry_run {
@@ -100,7 +102,12 @@ pub fn run(args: &Args, context: &Context) -> Result<Outcome, Error> {
         plan => plan?,
     };
     match plan {
-        Plan::Shimmed(shimmed) => Err(shimmed.start.exec()),
+        Plan::Shimmed(shimmed) => {
+            for note in shimmed.notes() {
+                context.printer.note(&note);
+            }
+            Err(shimmed.start.exec())
+        }
         Plan::Refused(refused) if args.or_stock => {
             let refusal = refused.refusal;
             let why = format!("{}: {}", refusal.reason, refusal.says);

@@ -17,7 +17,7 @@ use crate::context::Context;
 use crate::database::{Origin, Root};
 use crate::decide::{Known, Question};
 use crate::error::{Error, Outcome};
-use crate::printer::{Report, Style};
+use crate::printer::{Report, Style, escaped};
 use crate::state::Damage;
 use crate::tickets::{self, Reported};
 use crate::unverified::{self, Grant};
@@ -159,9 +159,13 @@ impl Report for Status {
             None => "no record: unverified".to_owned(),
         };
         for problem in &self.problems {
-            lines.push(format!("{} {}", style.red("problem:"), problem.says));
+            lines.push(format!(
+                "{} {}",
+                style.red("problem:"),
+                escaped(&problem.says)
+            ));
             let hints = problem.hints.iter();
-            lines.extend(hints.map(|hint| format!("{} {hint}", style.bold("hint:"))));
+            lines.extend(hints.map(|hint| format!("{} {}", style.bold("hint:"), escaped(hint))));
         }
         if !self.problems.is_empty() {
             lines.push(
@@ -236,7 +240,7 @@ impl Report for Status {
         lines.extend(
             self.warnings
                 .iter()
-                .map(|w| format!("{} {w}", style.yellow("warning:"))),
+                .map(|w| format!("{} {}", style.yellow("warning:"), escaped(w))),
         );
         lines.extend(self.wrappers.iter().map(|wrapper| wrapper.says(style)));
         match self.programs.as_slice() {

@@ -10,8 +10,8 @@ use serde::{Deserialize, Deserializer};
 
 use super::{Machine, Source, share};
 use crate::error::Error;
-use crate::regular;
 use crate::variables;
+use crate::{regular, toml_error};
 
 /// What stands for this machine when no file is named; the simulated guest's library has
 /// the same one.
@@ -92,7 +92,7 @@ pub(super) fn read(path: Option<&Path>) -> Result<Machine, Error> {
         Error::user(format!(
             "the facts file cannot be used: {}: {}",
             path.display(),
-            e.to_string().trim_end()
+            toml_error::says(&text, &e)
         ))
         .hint("mend that line; docs/design.md, \"Facts\", lists every key")
     })

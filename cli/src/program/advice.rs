@@ -8,6 +8,7 @@ use compatdb::records::Client;
 use compatdb::verdict::Remedy;
 
 use super::code::Code;
+use crate::shell::quoted;
 
 /// What the database's client rows say of a program that may not be the one to start: another
 /// build of it, the process that does the work.
@@ -54,16 +55,6 @@ pub(super) fn launcher<'a>(path: &Path, launchers: &'a [Launcher]) -> Option<&'a
 pub(super) fn app(path: &Path) -> Option<&Path> {
     path.ancestors()
         .find(|folder| folder.extension().is_some_and(|ext| ext == "app"))
-}
-
-/// A word as a shell takes it.
-pub(super) fn quoted(path: &Path) -> String {
-    let text = path.to_string_lossy();
-    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@:,=".contains(c);
-    if !text.is_empty() && text.chars().all(plain) {
-        return text.into_owned();
-    }
-    format!("'{}'", text.replace('\'', r"'\''"))
 }
 
 fn do_this(says: impl Into<String>) -> Remedy {

@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::{FILES, StateFolder};
+use crate::drift::{self, Drift};
 use crate::error::Error;
 use crate::facts::share;
 use crate::unverified::{self, Grant};
@@ -42,6 +43,7 @@ impl StateFolder {
             wish::FILE => strict.wrong::<Wish>(name),
             share::FILE => strict.wrong::<share::Copy>(name),
             unverified::FILE => strict.wrong::<Vec<Grant>>(name),
+            drift::FILE => strict.wrong::<Drift>(name),
             _ => strict.wrong::<serde_json::Value>(name),
         });
         let mut all: Vec<Damage> = damaged.collect();

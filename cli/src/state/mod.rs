@@ -48,7 +48,7 @@ pub const FILES: [&str; 8] = [
     crate::facts::DEVICE_FILE,
     "sip.json",
     crate::unverified::FILE,
-    "drift.json",
+    crate::drift::FILE,
     "canary.json",
     "check.json",
 ];

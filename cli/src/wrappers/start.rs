@@ -79,8 +79,9 @@ pub fn start(name: &OsStr, arguments: Vec<OsString>, variables: Variables) -> Ex
     match started {
         Ok(outcome) => outcome.into(),
         Err(error) => {
-            printer.error(&error);
-            error.exit_code(true).into()
+            let code = error.exit_code(true);
+            printer.error(&error, code);
+            code.into()
         }
     }
 }

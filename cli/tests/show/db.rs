@@ -140,22 +140,96 @@ fn leads_are_shown_on_request_and_said_to_allow_nothing() {
 }
 
 #[test]
-fn a_row_is_a_line_where_the_output_is_no_terminal() {
-    let user = User::new();
-    for (list, schema) in [
-        ("clients", "metalshim.db-clients/1"),
-        ("faults", "metalshim.db-faults/1"),
-        ("builds", "metalshim.db-builds/1"),
-    ] {
+fn tables_keep_to_a_page_where_the_output_is_no_terminal() {
+    let wide = |user: &User, list: &str| {
         let text = user.run(["db", list]).out;
-        let json = user.run(["db", list, "--json"]).json(schema);
-        let key = if list == "builds" { "build" } else { "id" };
-        for row in json[list].as_array().unwrap() {
-            let id = row[key].as_str().unwrap();
-            let mut lines = text.lines();
-            let found = lines.any(|l| l.split_whitespace().next() == Some(id));
-            assert!(found, "{id} has no line of its own");
-        }
+        text.lines().map(|l| l.chars().count()).max().unwrap()
+    };
+    for list in ["clients", "pairs", "faults", "builds", "info"] {
+        assert!(wide(&User::new(), list) <= 100, "{list}");
+        let user = User::new().with("COLUMNS", "140");
+        assert!(wide(&user, list) <= 140, "{list}");
+    }
+    assert!(wide(&User::new().with("COLUMNS", "200"), "clients") > 140);
+    // Ids are whole, and scripts have JSON.
+    let user = User::new();
+    let text = user.run(["db", "clients"]).out;
+    let json = user.run(["db", "clients", "--json"]);
+    for row in json.json("metalshim.db-clients/1")["clients"]
+        .as_array()
+        .unwrap()
+    {
+        let id = row["id"].as_str().unwrap();
+        let mut lines = text.lines();
+        assert!(
+            lines.any(|l| l.split_whitespace().next() == Some(id)),
+            "{id}"
+        );
+    }
+}
+
+#[test]
+fn a_build_is_shown_with_everything_that_is_about_it() {
+    let user = User::new();
+    let ended = user.run(["db", "show", "25F84"]);
+    assert!(ended.out.contains("P0001 with host 25G76"), "{}", ended.out);
+    snapshot!(user, "db-show-build", ended);
+    let json = user.run(["db", "show", "25F84", "--json"]);
+    let json = json.json("metalshim.db-show/1");
+    assert_eq!(json["build"]["build"], "25F84");
+    let pairs = json["guest_in"].as_array().unwrap();
+    assert!(pairs.iter().any(|p| p["id"] == "P0001"), "{json}");
+    let denied = user.run(["db", "show", "23J631"]);
+    assert!(denied.out.contains("D0001 (guests)"), "{}", denied.out);
+    let none = user.run(["db", "show", "X99"]);
+    assert!(none.err.contains("metalshim db builds"), "{}", none.err);
+}
+
+#[test]
+fn a_database_whose_rows_contradict_each_other_is_not_verified() {
+    use compatdb::rows::Status;
+    let user = User::new();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../compatdb/records");
+    let (records, _) = Records::load(&folder);
+    type Break = fn(&mut Records);
+    let broken: [(&str, Break); 5] = [
+        ("pair-twice", |r| {
+            let mut again = r.pairs[0].clone();
+            again.record.id = "P7777".to_owned();
+            again.record.status = Status::Broken;
+            again.record.reason = Some("It is broken, too.".to_owned());
+            r.pairs.push(again);
+        }),
+        ("profile-range", |r| {
+            r.pairs[0].record.profile.apple_family_max = 1010;
+        }),
+        ("range-allows", |r| {
+            r.denies[0].record.status = Status::Verified;
+        }),
+        ("verified-evidence", |r| {
+            r.pairs[0].record.evidence.level = 0
+        }),
+        ("build-known", |r| r.builds.record.build.clear()),
+    ];
+    for (rule, damage) in broken {
+        let mut records = records.clone();
+        damage(&mut records);
+        let bytes = compatdb::build_database(&records, &records.release).unwrap();
+        let path = user.home.path().join("compat.sqlite");
+        fs::write(&path, bytes).unwrap();
+        let line = ["db", "verify", path.to_str().unwrap()];
+        let ended = user.run(line);
+        assert_eq!(ended.code, 1, "{rule}: {}", ended.out);
+        assert!(
+            ended.out.contains(&format!("[{rule}]")),
+            "{rule}: {}",
+            ended.out
+        );
+        let json = user
+            .run(line.iter().chain(&["--json"]))
+            .json("metalshim.db-verify/1");
+        assert_eq!(json["valid"], false);
+        assert!(!json["broken_rules"].as_array().unwrap().is_empty());
     }
 }
 

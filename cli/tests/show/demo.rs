@@ -135,11 +135,18 @@ fn a_shim_that_hooks_nothing_makes_the_story_wrong() {
 }
 
 #[test]
-fn programs_that_are_not_built_are_named_with_the_command_that_builds_them() {
-    let (_folder, metalshim) = build_folder();
+fn programs_that_are_not_built_are_named_with_what_this_copy_can_do() {
+    let (folder, metalshim) = build_folder();
     let user = User::new();
-    let ended = user.run_as(&metalshim, ["demo"]);
-    assert_eq!(ended.code, 2);
-    assert_eq!(ended.out, "");
-    assert!(ended.err.contains("make guest"), "{}", ended.err);
+    let installed = user.run_as(&metalshim, ["demo"]);
+    assert_eq!((installed.code, installed.out.as_str()), (2, ""));
+    // `make guest` helps no installed copy.
+    assert!(!installed.err.contains("make guest"), "{}", installed.err);
+    for way in ["make demo", "metalshim doctor", "metalshim db pairs"] {
+        assert!(installed.err.contains(way), "{}", installed.err);
+    }
+    let built = folder.path().join("release");
+    fs::rename(metalshim.parent().unwrap(), &built).unwrap();
+    let checkout = user.run_as(&built.join("metalshim"), ["demo"]);
+    assert!(checkout.err.contains("make guest"), "{}", checkout.err);
 }

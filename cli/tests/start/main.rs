@@ -9,10 +9,14 @@
 mod agents;
 mod bad_input;
 mod ci;
+mod combined;
+mod drift;
 mod enable;
 mod help;
 mod host;
+mod output;
 mod refusals;
+mod remedies;
 mod run;
 mod state;
 mod stubs;

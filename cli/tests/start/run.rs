@@ -108,6 +108,7 @@ fn required_and_refused_inside_the_program_is_78() {
     let ended = user.types("run --require -- TOY");
     assert_eq!(ended.code, 78, "{}{}", ended.out, ended.err);
     assert_eq!(ended.err.lines().count(), 1, "{}", ended.err);
+    let user = User::new().with("METALSHIM_GUEST_SCENARIO", "class-renamed");
     let ended = user.types("run -- TOY");
     assert_eq!((ended.code, ended.err.as_str()), (0, ""));
     assert_eq!(ended.printed("kernel"), "cpu_fallback");
@@ -127,6 +128,7 @@ fn explain_tells_at_the_end_what_the_shim_decided() {
         &user,
         &user.types("run --explain -- TOY"),
     );
+    user.types("enable");
     snapshot(
         "explain-no-device",
         &user,

@@ -227,6 +227,18 @@ pub fn lint(records: &Records) -> Vec<Problem> {
     report.problems
 }
 
+/// Rules about what is not part of a database: files, ids that are used up, and the sources of
+/// the table of builds.
+const OF_FILES: [&str; 3] = ["file-name", "id-retired", "build-row"];
+
+/// Everything wrong with the rows of a database ([`Records::of`]): the same rules, but for those
+/// about what only the records' folder has.
+pub fn lint_rows(records: &Records) -> Vec<Problem> {
+    let mut problems = lint(records);
+    problems.retain(|problem| !OF_FILES.contains(&problem.rule));
+    problems
+}
+
 /// The sources of one record.
 struct Sources<'a> {
     file: &'a str,

@@ -59,7 +59,8 @@ pub(super) fn effective(
             let title = &found.client.title;
             let mut says = format!("{title}: {}", cap.says);
             let told_how = cap.says.contains("--client ");
-            if matched.version.is_none() && cap.unknown_version && !told_how {
+            let version_unknown = matched.version.is_none() && cap.unknown_version;
+            if version_unknown && !told_how {
                 says = format!("{says} {}", say_version(found));
             }
             let by = match (cap.host_family, host_family) {
@@ -70,6 +71,7 @@ pub(super) fn effective(
                 by,
                 profile: cap.lower(ceiling, host_family),
                 says,
+                version_unknown,
             });
         }
     }
@@ -78,6 +80,7 @@ pub(super) fn effective(
             by: "flag",
             profile,
             says: format!("--profile {profile} was asked for."),
+            version_unknown: false,
         }),
         None if unverified => caps.push(Cap {
             by: "unverified",
@@ -87,6 +90,7 @@ pub(super) fn effective(
                 Profile::CAUTIOUS,
                 Profile::HIGHEST
             ),
+            version_unknown: false,
         }),
         None => {}
     }
@@ -95,6 +99,7 @@ pub(super) fn effective(
             by: "setting",
             profile,
             says: format!("The settings say at most {profile}."),
+            version_unknown: false,
         });
     }
     if let Some(profile) = case.policy.max_profile {
@@ -102,6 +107,7 @@ pub(super) fn effective(
             by: "policy",
             profile,
             says: format!("The fleet's policy allows at most {profile}."),
+            version_unknown: false,
         });
     }
     for cap in &mut caps {

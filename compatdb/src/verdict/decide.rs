@@ -33,7 +33,7 @@ pub fn decide(case: &Case<'_>) -> Verdict {
         Evidence::Invalid { why } => add(Some(says::database_invalid(why))),
         Evidence::Known { meta, lookup } => {
             add((*case.cli < meta.min_cli).then(|| says::cli_too_old(case, meta)));
-            let deny = [revoked(lookup), broken(lookup)];
+            let deny = [revoked(case, lookup), broken(lookup)];
             let denied = deny.iter().any(Option::is_some);
             deny.into_iter().for_each(&mut add);
             record = best_record(lookup);
@@ -125,16 +125,17 @@ fn not_a_guest(case: &Case<'_>) -> Option<Finding> {
     (device.class != PARAVIRTUAL_CLASS).then(|| says::other_device(device))
 }
 
-fn revoked(lookup: &Lookup) -> Option<Finding> {
+fn revoked(case: &Case<'_>, lookup: &Lookup) -> Option<Finding> {
     if let Some(entry) = lookup.revoked.first() {
-        return Some(says::revoked(&entry.what, &entry.reason));
+        return Some(says::revoked(case, &entry.what, &entry.reason));
     }
     let mut ranges = lookup.denies.iter();
     if let Some(deny) = ranges.find(|d| d.status == Status::Revoked) {
-        return Some(says::revoked(&deny.id, &deny.reason));
+        return Some(says::revoked(case, &deny.id, &deny.reason));
     }
     let record = lookup.pairs.iter().find(|p| p.status == Status::Revoked)?;
     Some(says::revoked(
+        case,
         &record.id,
         record.reason.as_deref().unwrap_or_default(),
     ))
@@ -216,7 +217,7 @@ fn stale(case: &Case<'_>) -> Option<Finding> {
     }
     match case.fresh_until {
         Some(until) if case.now <= until => None,
-        until => Some(says::stale(until)),
+        until => Some(says::stale(case, until)),
     }
 }
 
@@ -265,5 +266,5 @@ fn drift(case: &Case<'_>, record: &Pair) -> Option<Finding> {
     .into_iter()
     .flatten()
     .collect();
-    (!changes.is_empty()).then(|| says::drift(record, &changes))
+    (!changes.is_empty()).then(|| says::drift(case, record, &changes))
 }

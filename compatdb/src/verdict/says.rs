@@ -12,11 +12,27 @@ fn stock_is_right() -> Remedy {
     Remedy::text("Run the program without metalshim: stock answers are the right ones here.")
 }
 
-pub(super) fn update_database() -> Remedy {
+/// For whoever wants the program to start whatever is wrong.
+pub(super) fn or_stock() -> Remedy {
     Remedy::command(
-        "Look for a newer compatibility database.",
-        "metalshim update",
+        "Meanwhile, start the program with the stock answers.",
+        "metalshim run --or-stock -- PROGRAM",
     )
+}
+
+/// Only what is signed can be fetched; an unsigned database is part of its build.
+pub(super) fn update_database(case: &Case<'_>) -> Remedy {
+    if case.unsigned {
+        Remedy::command(
+            "Look for a newer compatibility database: this build's own is unsigned, and only a newer metalshim brings another; with Homebrew, this does it.",
+            "brew upgrade metalshim",
+        )
+    } else {
+        Remedy::command(
+            "Look for a newer compatibility database.",
+            "metalshim update",
+        )
+    }
 }
 
 pub(super) fn report(why: &str) -> Remedy {
@@ -63,10 +79,10 @@ pub(super) fn database_invalid(why: &str) -> Finding {
         says: format!("{}.", upper_first(why.trim_end_matches('.'))),
         remedies: vec![
             Remedy::command(
-                "See which database is used, and what is wrong with it.",
-                "metalshim db info",
+                "Install metalshim again: its own database comes with it; with Homebrew, this does it.",
+                "brew reinstall metalshim",
             ),
-            update_database(),
+            or_stock(),
         ],
     }
 }
@@ -93,7 +109,7 @@ pub(super) fn shim_too_old(case: &Case<'_>, record: &Pair) -> Finding {
     }
 }
 
-pub(super) fn revoked(what: &str, why: &str) -> Finding {
+pub(super) fn revoked(case: &Case<'_>, what: &str, why: &str) -> Finding {
     let why = match why.trim_end_matches('.') {
         "" => "no reason was given",
         why => why,
@@ -101,7 +117,7 @@ pub(super) fn revoked(what: &str, why: &str) -> Finding {
     Finding {
         reason: Reason::PairRevoked,
         says: format!("{what} was taken back: {why}. No flag overrules that."),
-        remedies: vec![stock_is_right(), update_database()],
+        remedies: vec![stock_is_right(), update_database(case)],
     }
 }
 
@@ -163,13 +179,14 @@ pub(super) fn policy_attested(host: &OsBuild) -> Finding {
     let mut finding = policy(format!(
         "Host build {host} is only stated, and this machine's policy wants the host's own attestation (require_attested_host)."
     ));
-    finding.remedies.insert(
-        0,
+    let attest = [
         Remedy::command(
-            "On the host, write the attestation into a folder that it shares with the guest.",
+            "On the host, not in this guest, write the attestation into a folder that it shares with the guest.",
             "metalshim host attest DIR",
         ),
-    );
+        Remedy::command("Then have it read here.", "metalshim doctor"),
+    ];
+    finding.remedies.splice(0..0, attest);
     finding
 }
 
@@ -193,13 +210,14 @@ fn policy(says: String) -> Finding {
     Finding {
         reason: Reason::Policy,
         says,
-        remedies: vec![Remedy::text(
-            "Ask whoever keeps this machine's policy.toml; no flag overrules it.",
-        )],
+        remedies: vec![
+            Remedy::text("Ask whoever keeps this machine's policy.toml; no flag overrules it."),
+            or_stock(),
+        ],
     }
 }
 
-pub(super) fn stale(until: Option<jiff::Timestamp>) -> Finding {
+pub(super) fn stale(case: &Case<'_>, until: Option<jiff::Timestamp>) -> Finding {
     Finding {
         reason: Reason::DatabaseStale,
         says: match until {
@@ -209,11 +227,11 @@ pub(super) fn stale(until: Option<jiff::Timestamp>) -> Finding {
             ),
             None => "The database is unsigned, so nothing says how fresh it is, and this machine's policy demands a fresh one (require_fresh_database).".to_owned(),
         },
-        remedies: vec![update_database()],
+        remedies: vec![update_database(case), or_stock()],
     }
 }
 
-pub(super) fn drift(record: &Pair, changes: &[(&str, String, String)]) -> Finding {
+pub(super) fn drift(case: &Case<'_>, record: &Pair, changes: &[(&str, String, String)]) -> Finding {
     let changes: Vec<String> = changes
         .iter()
         .map(|(what, recorded, now)| format!("{what} was {recorded} and is {now}"))
@@ -225,7 +243,7 @@ pub(super) fn drift(record: &Pair, changes: &[(&str, String, String)]) -> Findin
             record.id,
             changes.join("; ")
         ),
-        remedies: drift_remedies(),
+        remedies: drift_remedies(case, None),
     }
 }
 
@@ -236,19 +254,22 @@ pub(super) fn drift_seen(case: &Case<'_>) -> Finding {
             "On this guest ({}) the shim found Metal other than it was told to expect, and stayed stock.",
             case.facts.guest.build
         ),
-        remedies: drift_remedies(),
+        remedies: drift_remedies(
+            case,
+            Some(Remedy::command(
+                "Have everything checked again; where it is as recorded after all, this also ends the refusal.",
+                "metalshim enable",
+            )),
+        ),
     }
 }
 
-fn drift_remedies() -> Vec<Remedy> {
-    vec![
-        Remedy::command(
-            "Have the device asked again, and see what differs.",
-            "metalshim doctor",
-        ),
-        update_database(),
-        report("that is how a changed Metal is noticed"),
-    ]
+fn drift_remedies(case: &Case<'_>, again: Option<Remedy>) -> Vec<Remedy> {
+    let mut remedies = vec![update_database(case)];
+    remedies.extend(again);
+    remedies.push(or_stock());
+    remedies.push(report("that is how a changed Metal is noticed"));
+    remedies
 }
 
 pub(super) fn canary_failed(case: &Case<'_>) -> Finding {
@@ -259,11 +280,12 @@ pub(super) fn canary_failed(case: &Case<'_>) -> Finding {
             case.facts.guest.build
         ),
         remedies: vec![
+            update_database(case),
             Remedy::command(
-                "See which were wrong, and what else is known.",
-                "metalshim doctor",
+                "Restart this virtual machine, then run the test kernels again: a result counts for one boot.",
+                "metalshim canary",
             ),
-            stock_is_right(),
+            or_stock(),
             report("the pair has to be looked at again"),
         ],
     }

@@ -41,44 +41,44 @@ pub(super) fn unknown_lacks(mut unknown: Finding, lacks: Lacks) -> Finding {
     unknown
 }
 
-/// The refusal that most users meet first.
+/// The refusal that most users meet first. Where the host is not known, nothing but how to make
+/// it known, and how to do without: the rest is told once it is.
 pub(super) fn unknown(case: &Case<'_>, lookup: &Lookup) -> Finding {
     let guest = &case.facts.guest;
-    let mut remedies = Vec::new();
-    let (reason, mut says) = match &case.facts.host {
-        None => {
-            remedies.push(Remedy::command(
+    let Some(host) = &case.facts.host else {
+        let mut remedies = vec![
+            Remedy::command(
                 "Ask the host for its build: type this on the host, not in this guest.",
                 SW_VERS,
-            ));
-            remedies.push(Remedy::command(
-                "Then say it here; it is kept for 30 days. For one start only: metalshim run --host-build BUILD -- PROGRAM.",
-                "metalshim enable --host-build BUILD",
-            ));
-            (
-                Reason::HostUnknown,
-                format!(
-                    "A guest cannot see its host's build, and nobody has said it; this guest is {} (macOS {}).",
-                    guest.build, guest.version
-                ),
-            )
-        }
-        Some(host) => (
-            Reason::PairUnknown,
-            match lookup.pairs.first() {
-                Some(claimed) => format!(
-                    "Guest {} on host {} is only claimed to work ({}, evidence level {}); nobody has measured it.",
-                    guest.build, host.build, claimed.id, claimed.evidence.level
-                ),
-                None => format!(
-                    "No record covers guest {} on host {}.",
-                    guest.build, host.build
-                ),
-            },
+            ),
+            Remedy::command(
+                "Then say it here. (`metalshim enable --host-build BUILD` keeps it for 30 days.)",
+                "metalshim run --host-build BUILD -- PROGRAM",
+            ),
+        ];
+        remedies.extend(try_once(case));
+        return Finding {
+            reason: Reason::HostUnknown,
+            says: format!(
+                "A guest cannot see its host's build, and nobody has said it; this guest is {} (macOS {}).{}",
+                guest.build,
+                guest.version,
+                neighbours(case, lookup)
+            ),
+            remedies,
+        };
+    };
+    let says = match lookup.pairs.first() {
+        Some(claimed) => format!(
+            "Guest {} on host {} is only claimed to work ({}, evidence level {}); nobody has measured it.",
+            guest.build, host.build, claimed.id, claimed.evidence.level
+        ),
+        None => format!(
+            "No record covers guest {} on host {}.",
+            guest.build, host.build
         ),
     };
-    says.push_str(&neighbours(case, lookup));
-    remedies.push(update_database());
+    let mut remedies = vec![update_database(case)];
     if let Some(nearest) = &lookup.nearest {
         remedies.push(Remedy::command(
             format!(
@@ -88,10 +88,19 @@ pub(super) fn unknown(case: &Case<'_>, lookup: &Lookup) -> Finding {
             format!("metalshim db show {}", nearest.id),
         ));
     }
-    remedies.extend(how_to_try(case));
+    if let Some(try_once) = try_once(case) {
+        remedies.push(try_once);
+        remedies.push(Remedy::command(
+            "Measure: start the same stock, and compare both outputs and speeds.",
+            "METALSHIM_DISABLE=1 metalshim run -- PROGRAM",
+        ));
+        remedies.push(report(
+            "that is how the pair comes to be verified for everybody",
+        ));
+    }
     Finding {
-        reason,
-        says,
+        reason: Reason::PairUnknown,
+        says: says + &neighbours(case, lookup),
         remedies,
     }
 }
@@ -120,7 +129,8 @@ fn neighbours(case: &Case<'_>, lookup: &Lookup) -> String {
             says.push_str(&format!(" Known guests of this host: {guests}."));
         }
     }
-    if let Some(nearest) = &lookup.nearest {
+    let listed = |nearest: &&PairBrief| !lookup.same_guest.contains(nearest);
+    if let Some(nearest) = lookup.nearest.as_ref().filter(listed) {
         says.push_str(&format!(
             " The nearest verified pair is guest {} on host {} ({}).",
             nearest.guest_build, nearest.host_build, nearest.id
@@ -129,24 +139,17 @@ fn neighbours(case: &Case<'_>, lookup: &Lookup) -> String {
     says
 }
 
-/// How to try an unverified pair once, measure, and report.
-fn how_to_try(case: &Case<'_>) -> Vec<Remedy> {
+/// How to try an unverified pair once, where the policy lets one.
+fn try_once(case: &Case<'_>) -> Option<Remedy> {
     if case.policy.forbid_unverified || case.policy.min_evidence_level.is_some_and(|l| l > 0) {
-        return Vec::new();
+        return None;
     }
     let build = &case.facts.guest.build;
-    vec![
-        Remedy::command(
-            format!(
-                "Or try it once, unverified, with {} (seven days, this guest build only).",
-                Profile::CAUTIOUS
-            ),
-            format!("metalshim run --allow-unverified {build} -- PROGRAM"),
+    Some(Remedy::command(
+        format!(
+            "Or try it once, unverified, with {} (seven days, this guest build only).",
+            Profile::CAUTIOUS
         ),
-        Remedy::command(
-            "Measure: start the same stock, and compare both outputs and speeds.",
-            "METALSHIM_DISABLE=1 metalshim run -- PROGRAM",
-        ),
-        report("that is how the pair comes to be verified for everybody"),
-    ]
+        format!("metalshim run --allow-unverified {build} -- PROGRAM"),
+    ))
 }

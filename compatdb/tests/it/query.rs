@@ -44,6 +44,23 @@ fn a_lookup_names_the_pair_its_neighbours_and_the_nearest() {
 }
 
 #[test]
+fn a_pair_of_releases_is_the_nearest_before_one_with_a_beta() {
+    let db = open(&records(
+        vec![
+            pair("P0001", "25F84", "25G76"),
+            pair("P0002", "25F84", "26A5378n"),
+        ],
+        vec![],
+    ));
+    // Of the same guest, whose nearest host is the beta; and of another guest.
+    for (guest, host) in [("25F84", Some("26A5400")), ("25F84", None), ("25F90", None)] {
+        let host = host.map(build);
+        let lookup = db.lookup(&build(guest), host.as_ref(), None).unwrap();
+        assert_eq!(lookup.nearest.unwrap().id, "P0001", "{guest} {host:?}");
+    }
+}
+
+#[test]
 fn neighbours_are_the_nearest_and_few() {
     let many: Vec<Pair> = (0..100)
         .map(|n| pair(&format!("P{n:04}"), "25F84", &format!("25G{}", n + 100)))

@@ -1,8 +1,8 @@
 //! `metalshim db show ID`: everything about one row.
 
-use compatdb::Shown;
-use compatdb::records::EvidenceKind;
-use compatdb::rows::{Client, Deny, Fault, Lead, Pair, StockReport};
+use compatdb::records::{EvidenceKind, SeenSystem};
+use compatdb::rows::{Client, Deny, Fault, Lead, Pair, PairBrief, StockReport};
+use compatdb::{Database, OsBuild, PairFilter, QueryError, Shown};
 use serde::Serialize;
 
 use super::lists::recognised;
@@ -16,12 +16,96 @@ pub(super) struct ShownRow {
     /// The row.
     #[serde(flatten)]
     pub(super) row: Shown,
+    /// Of a build, what else is about it.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub(super) about: Option<AboutBuild>,
     /// The fault that the row names, for the text.
     #[serde(skip)]
     pub(super) fault: Option<Fault>,
     /// How wide the text may be.
     #[serde(skip)]
     pub(super) width: Option<usize>,
+}
+
+/// Everything in the database that is about one build of macOS.
+#[derive(Debug, Serialize)]
+pub(super) struct AboutBuild {
+    /// The pairs that it is the guest of.
+    guest_in: Vec<PairBrief>,
+    /// The pairs that it is the host of.
+    host_in: Vec<PairBrief>,
+    /// The ranges that it is in; `D0001 (guests)`.
+    denied_by: Vec<String>,
+    /// The leads that name it.
+    leads: Vec<String>,
+    /// The reports of stock answers that name it.
+    stock_reports: Vec<String>,
+}
+
+impl AboutBuild {
+    pub(super) fn new(database: &Database, build: &OsBuild) -> Result<Self, QueryError> {
+        let pairs = database.pairs(&PairFilter::default())?;
+        let briefs = |is: &dyn Fn(&Pair) -> bool| {
+            let pairs = pairs.iter().filter(|p| is(p));
+            pairs.map(PairBrief::from).collect()
+        };
+        let named = |guest: &SeenSystem, host: &SeenSystem| {
+            [guest, host]
+                .iter()
+                .any(|s| s.build.as_ref() == Some(build))
+        };
+        let mut denied_by = Vec::new();
+        for deny in database.deny_ranges()? {
+            let sides = [(&deny.guest, "guests"), (&deny.host, "hosts")];
+            for (range, side) in sides {
+                if range.as_ref().is_some_and(|range| range.holds(build)) {
+                    denied_by.push(format!("{} ({side})", deny.id));
+                }
+            }
+        }
+        let leads = database.leads()?.into_iter();
+        let stock = database.stock_reports()?.into_iter();
+        Ok(Self {
+            guest_in: briefs(&|p| p.guest.build == *build),
+            host_in: briefs(&|p| p.host.build == *build),
+            denied_by,
+            leads: leads
+                .filter(|l| named(&l.guest, &l.host))
+                .map(|l| l.id)
+                .collect(),
+            stock_reports: stock
+                .filter(|s| named(&s.guest, &s.host))
+                .map(|s| s.id)
+                .collect(),
+        })
+    }
+
+    fn fill(&self, page: &mut Page) {
+        let pair = |p: &PairBrief, other: &OsBuild, side: &str| {
+            format!(
+                "{} with {side} {other}: {}, level {}",
+                p.id, p.status, p.evidence_level
+            )
+        };
+        let guest: Vec<String> = self
+            .guest_in
+            .iter()
+            .map(|p| pair(p, &p.host_build, "host"))
+            .collect();
+        let host: Vec<String> = self
+            .host_in
+            .iter()
+            .map(|p| pair(p, &p.guest_build, "guest"))
+            .collect();
+        page.fields("guest in", &guest);
+        page.fields("host in", &host);
+        page.field("denied by", &list_or_dash(&self.denied_by));
+        page.field("leads", &list_or_dash(&self.leads));
+        page.field("stock reports", &list_or_dash(&self.stock_reports));
+        if guest.is_empty() && host.is_empty() {
+            page.field("pairs", "none: every pair with it stays stock");
+        }
+    }
 }
 
 impl Report for ShownRow {
@@ -43,6 +127,9 @@ impl Report for ShownRow {
                 let virtual_mac = build.virtual_mac.map(yes_or_no);
                 page.field("for virtual Macs", virtual_mac.unwrap_or("not stated"));
                 page.field("sources", &build.sources.join(", "));
+                if let Some(about) = &self.about {
+                    about.fill(&mut page);
+                }
             }
         }
         page.text()

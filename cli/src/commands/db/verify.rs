@@ -1,5 +1,5 @@
-//! `metalshim db verify FILE`: opens a file with every check there is, and says what it is
-//! or what is wrong with it.
+//! `metalshim db verify FILE`: opens a file with every check there is, holds its rows against
+//! the rules that the records are built by, and says what it is or what is wrong with it.
 //!
 //! **Honest scope.** A signature is not part of a single file: whether a database is signed
 //! is what `metalshim db info` says of the one in use.
@@ -7,6 +7,7 @@
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+use compatdb::records::Records;
 use compatdb::{Database, MAX_LEN, Meta, QueryError};
 use serde::Serialize;
 
@@ -14,6 +15,9 @@ use crate::error::Error;
 use crate::printer::{Report, Style};
 use crate::regular;
 use crate::table::paragraph;
+
+/// So many broken rules are told in text.
+const SHOWN: usize = 20;
 
 /// What `db verify` says.
 #[derive(Debug, Serialize)]
@@ -25,6 +29,9 @@ pub(super) struct Verified {
     /// What is wrong, if anything is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) problem: Option<String>,
+    /// The rules that its rows break, a sentence each with the row, the field and the rule.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    broken_rules: Vec<String>,
     /// What the database says of itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     meta: Option<Meta>,
@@ -96,13 +103,15 @@ pub(super) fn verify(file: &Path, width: Option<usize>) -> Result<Verified, Erro
         file: file.to_owned(),
         valid: false,
         problem: None,
+        broken_rules: Vec::new(),
         meta: None,
         rows: None,
         width,
     };
     match check(&bytes) {
-        Ok((meta, rows)) => {
-            report.problem = needs_newer(&meta);
+        Ok((meta, rows, broken)) => {
+            report.problem = needs_newer(&meta).or_else(|| contradicts(broken.len()));
+            report.broken_rules = broken;
             report.valid = report.problem.is_none();
             report.meta = Some(meta);
             report.rows = Some(rows);
@@ -112,11 +121,21 @@ pub(super) fn verify(file: &Path, width: Option<usize>) -> Result<Verified, Erro
     Ok(report)
 }
 
-fn check(bytes: &[u8]) -> Result<(Meta, Rows), String> {
+fn check(bytes: &[u8]) -> Result<(Meta, Rows, Vec<String>), String> {
     let database = Database::open(bytes).map_err(|e| e.to_string())?;
     database.quick_check().map_err(|e| e.to_string())?;
     let rows = Rows::count(&database).map_err(|e| e.to_string())?;
-    Ok((database.meta().clone(), rows))
+    let records = Records::of(&database).map_err(|e| e.to_string())?;
+    let broken = compatdb::lint::lint_rows(&records);
+    let broken = broken.iter().map(ToString::to_string).collect();
+    Ok((database.meta().clone(), rows, broken))
+}
+
+fn contradicts(rules: usize) -> Option<String> {
+    let times = if rules == 1 { "rule is" } else { "rules are" };
+    (rules > 0).then(|| {
+        format!("its rows are not what records may say: {rules} {times} broken, and no release does that")
+    })
 }
 
 fn needs_newer(meta: &Meta) -> Option<String> {
@@ -141,6 +160,14 @@ impl Report for Verified {
                 paragraph(&text, 0, self.width)
             }
         };
+        for broken in self.broken_rules.iter().take(SHOWN) {
+            out.push_str("  ");
+            out.push_str(&paragraph(broken, 2, self.width));
+        }
+        let more = self.broken_rules.len().saturating_sub(SHOWN);
+        if more > 0 {
+            out.push_str(&format!("  and {more} more: --json has them all\n"));
+        }
         if let Some(meta) = &self.meta {
             out.push_str(&format!("  seq        {}\n", meta.seq));
             out.push_str(&format!("  published  {}\n", meta.published_at));

@@ -10,7 +10,7 @@ use super::Args;
 use super::plan::{Plan, Refused, Shimmed};
 use crate::context::Context;
 use crate::error::{Error, Outcome};
-use crate::printer::{Report, Style};
+use crate::printer::{Report, Style, escaped};
 use crate::ready::Program;
 use crate::refusal;
 
@@ -148,10 +148,11 @@ impl Report for Planned {
     const SCHEMA: &'static str = "metalshim.run/1";
 
     fn text(&self, style: Style) -> String {
+        let program = escaped(&self.program);
         let mut lines = vec![match self.starts {
-            Starts::Shimmed => format!("{}: would start with the overrides", self.program),
-            Starts::Stock => format!("{}: would start untouched", self.program),
-            Starts::Refused => format!("{}: would not start", self.program),
+            Starts::Shimmed => format!("{program}: would start with the overrides"),
+            Starts::Stock => format!("{program}: would start untouched"),
+            Starts::Refused => format!("{program}: would not start"),
         }];
         let clients: Vec<String> = self.clients.iter().map(|c| c.says()).collect();
         if !clients.is_empty() {
@@ -183,10 +184,10 @@ impl Report for Planned {
         lines.extend(
             warnings
                 .iter()
-                .map(|w| format!("{} {w}", style.yellow("warning:"))),
+                .map(|w| format!("{} {}", style.yellow("warning:"), escaped(w))),
         );
         let variables = self.variables.iter();
-        lines.extend(variables.map(|(name, value)| format!("{name}={value}")));
+        lines.extend(variables.map(|(name, value)| format!("{name}={}", escaped(value))));
         if let (Some(path), Some(text)) = (&self.ticket, &self.ticket_text) {
             lines.push(format!("ticket: {path}"));
             lines.extend(text.lines().map(|line| format!("  {line}")));

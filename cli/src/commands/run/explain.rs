@@ -1,5 +1,6 @@
 //! `run --explain`: starts the same `run` as a child, which becomes the program, and tells at
-//! the end what the shim decided in it and in the children that were followed.
+//! the end what it was told and why, what the shim decided in it and in the children that were
+//! followed, and what the codes mean.
 //!
 //! **Contract.** The program starts exactly as without `--explain`: a ticket carries the id
 //! of the process that becomes the program, so that cannot be this one. Signals that are sent
@@ -8,10 +9,12 @@
 //! signal ended gives 128 and the signal's number, as in a shell. What was ignored when we
 //! were started, as `nohup` has it, stays so: a handler would make it the default in the program.
 
+use std::collections::BTreeSet;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
+use compatdb::Verdict;
 use metalshim_ticket::Ticket;
 use rustix::process::{Pid, Signal, getpgrp, kill_process};
 use rustix::termios::tcgetpgrp;
@@ -21,15 +24,20 @@ use signal_hook::consts::{
 use signal_hook::iterator::Signals;
 
 use super::Args;
+use super::plan;
 use crate::context::Context;
 use crate::error::{Error, Outcome, plain};
 use crate::launch;
-use crate::printer::Style;
+use crate::printer::{Style, escaped};
+use crate::ready::{Program, Ready};
 use crate::tickets::{self, Reported};
+use crate::{drift, reasons};
 
 /// Starts it, waits for its end, and tells.
-pub(super) fn run(args: &Args, context: &Context) -> Result<Outcome, Error> {
+pub(super) fn run(args: &Args, context: &Context, program: &Program) -> Result<Outcome, Error> {
     let state = context.state()?;
+    // What keeps it from being asked for keeps the child from starting, which says so.
+    let ready = plan::look(args, context, program).ok();
     // Before the child is there, so that no signal is lost in between.
     let all = [
         SIGCONT, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH,
@@ -43,7 +51,11 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<Outcome, Error> {
     let failed = |why: String| Error::machine(format!("could not wait for process {pid}: {why}"));
     launch::ended(&child).map_err(|e| failed(plain(&e)))?;
     if let Some(ticket) = tickets::of(&state, pid) {
-        tell(context, &ticket, pid);
+        tell(context, &ticket, pid, ready.as_ref());
+        if let Some(ready) = &ready {
+            let machine = &ready.known.machine;
+            drift::remember(&state, &machine.facts.guest.boot_session, machine.now);
+        }
         tickets::remove(&ticket);
     }
     let status = child.wait().map_err(|e| failed(plain(&e)))?;
@@ -117,14 +129,27 @@ fn in_the_foreground() -> bool {
     terminal.is_ok_and(|tty| tcgetpgrp(tty).is_ok_and(|group| group == getpgrp()))
 }
 
-fn tell(context: &Context, path: &Path, pid: u32) {
+fn tell(context: &Context, path: &Path, pid: u32, ready: Option<&Ready>) {
     let printer = &context.printer;
     let content = std::fs::read(path).unwrap_or_default();
     if let Ok(ticket) = Ticket::parse(&content) {
         printer.note(&format!(
-            "the ticket said {}/{} ({})",
-            ticket.apple_family_max, ticket.max_threadgroup_memory, ticket.record
+            "profile: up to {}/{} instead of {}/{}, by {} of database {}",
+            ticket.apple_family_max,
+            ticket.max_threadgroup_memory,
+            ticket.stock_apple_family,
+            ticket.stock_max_threadgroup_memory,
+            match ticket.record.strip_prefix("unverified:") {
+                Some(build) => format!("--allow-unverified {build}, and no record"),
+                None => format!("record {}", ticket.record),
+            },
+            ticket.database.split(':').next().unwrap_or_default(),
         ));
+    }
+    if let Some(Verdict::Allow(allow)) = ready.map(|ready| &ready.decision.verdict) {
+        for cap in &allow.capped_by {
+            printer.note(&format!("capped at {}: {}", cap.profile, cap.says));
+        }
     }
     for line in text(pid, &tickets::reported(path), printer.err_style()) {
         printer.note(&line);
@@ -140,5 +165,16 @@ fn text(main: u32, reported: &[Reported], style: Style) -> Vec<String> {
         );
     }
     lines.extend(reported.iter().map(|line| line.says(style)));
+    if reported.iter().any(|line| line.state == "installed") {
+        lines.push("installed: the overrides are at work in that process".to_owned());
+    }
+    let codes: BTreeSet<&str> = reported
+        .iter()
+        .filter_map(|l| l.reason.as_deref())
+        .collect();
+    for code in codes {
+        let meaning = reasons::meaning(code).unwrap_or("docs/shim.md lists the codes");
+        lines.push(format!("{}: {meaning}; stock", escaped(code)));
+    }
     lines
 }

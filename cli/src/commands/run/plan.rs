@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use compatdb::Verdict;
 use compatdb::verdict::Refusal;
 
 use super::Args;
@@ -38,20 +39,25 @@ pub(super) struct Refused {
     pub(super) refusal: Refusal,
 }
 
+/// All that is looked at before anything is written or started.
+pub(super) fn look(args: &Args, context: &Context, asked: &Program) -> Result<Ready, Error> {
+    Ready::look(
+        context,
+        &Wanted {
+            program: Some(asked),
+            client: args.client.as_ref(),
+            profile: args.profile,
+            host_build: args.host_build.as_ref(),
+            allow_unverified: args.allow_unverified.as_ref(),
+            follow: args.follow.as_deref(),
+        },
+    )
+}
+
 impl Plan {
     /// Looks at the program, asks for the verdict, and writes the ticket.
     pub(super) fn make(args: &Args, context: &Context, asked: &Program) -> Result<Self, Error> {
-        let ready = Ready::look(
-            context,
-            &Wanted {
-                program: Some(asked),
-                client: args.client.as_ref(),
-                profile: args.profile,
-                host_build: args.host_build.as_ref(),
-                allow_unverified: args.allow_unverified.as_ref(),
-                follow: args.follow.as_deref(),
-            },
-        )?;
+        let ready = look(args, context, asked)?;
         if !args.dry_run {
             automatic::seen(context, &ready.known, &ready.decision.verdict, By::Run);
         }
@@ -66,7 +72,7 @@ impl Plan {
             }
             Answer::Yes(allow) => allow,
         };
-        let (known, decision) = (ready.known, ready.decision);
+        let (known, mut decision) = (ready.known, ready.decision);
         let (shim, state) = (ready.shim?, ready.state?);
         let boot_session = &known.machine.facts.guest.boot_session;
         tickets::sweep(&state, boot_session);
@@ -83,13 +89,9 @@ impl Plan {
             let profile = args
                 .profile
                 .or(unverified::profile(None, ready.settings.profile));
-            unverified::grant(
-                &state,
-                build,
-                profile,
-                known.machine.now,
-                unverified::By::Run,
-            )?;
+            let by = unverified::By::Run;
+            let grant = unverified::grant(&state, build, profile, known.machine.now, by)?;
+            decision.grant = Some(grant);
         }
         Ok(Self::Shimmed(Box::new(Shimmed {
             known,
@@ -98,6 +100,34 @@ impl Plan {
             ticket,
             ticket_text,
         })))
+    }
+}
+
+impl Shimmed {
+    /// What the user is told on stderr although the program starts with the overrides: that
+    /// nobody verified the pair, and that a version that is not known costs something.
+    pub(super) fn notes(&self) -> Vec<String> {
+        let Verdict::Allow(allow) = &self.decision.verdict else {
+            return Vec::new();
+        };
+        let mut notes = Vec::new();
+        if allow.record.is_none() {
+            let facts = &self.known.machine.facts;
+            let host = facts
+                .host
+                .as_ref()
+                .map(|host| format!("host {}", host.build));
+            let until = self.decision.grant.as_ref().map(|grant| grant.until);
+            notes.push(format!(
+                "nobody has verified guest {} on {}: results may be wrong. This is allowed until {}; `metalshim disable` ends it",
+                facts.guest.build,
+                host.as_deref().unwrap_or("a host that is not known"),
+                until.map_or_else(|| "it is taken back".to_owned(), |until| until.to_string()),
+            ));
+        }
+        let unknown = allow.capped_by.iter().filter(|cap| cap.version_unknown);
+        notes.extend(unknown.map(|cap| format!("told {} only. {}", allow.profile, cap.says)));
+        notes
     }
 }
 
