@@ -303,6 +303,34 @@ class DoneMutationTest < Minitest::Test
     Installed.run_test(loaded.new(Installed.root, formula.version, formula.buildpath, testpath))
   end
 
+  # What the test asks of a Mac that is no guest, on the facts of one.
+  BARE_METAL = <<~TOML.freeze
+    [guest]
+    build = "25G76"
+    version = "26.6.1"
+    model = "Mac13,2"
+    chip = "Apple M1 Ultra"
+    vm = false
+    sip = "enabled"
+    boot_session = "6B1D2B0E-0000-4000-8000-000000000001"
+  TOML
+
+  def test_on_bare_metal
+    skip "a Mac's own build reads no facts file" if Homebrew::OS.mac?
+    bare = 'shell_output("/usr/sbin/sysctl -n kern.hv_vmm_present").to_i.zero?'
+    facts = Installed.root/"test/bare.toml"
+    facts.write BARE_METAL
+    ENV["METALSHIM_FACTS"] = facts.to_s
+    assert_empty tested("OS.mac? && #{bare}", "true")
+  ensure
+    ENV.delete("METALSHIM_FACTS")
+  end
+
+  def test_noticed_a_guest_where_bare_metal_is_expected
+    bare = 'shell_output("/usr/sbin/sysctl -n kern.hv_vmm_present").to_i.zero?'
+    assert_raises(Minitest::Assertion) { tested("OS.mac? && #{bare}", "true") }
+  end
+
   def test_noticed_a_database_that_is_not_tampered_with
     assert_raises(Minitest::Assertion) { tested(" ^ 0xff", "") }
   end

@@ -19,7 +19,8 @@ pub(super) fn updates(seen: &Seen) -> Vec<Finding> {
         let finding = Finding::new(NAME, Note, says).command("Look now.", "metalshim update");
         return vec![match Manager::here() {
             Ok(Manager::Homebrew) => {
-                finding.command("Look every six hours.", "brew services start metalshim")
+                // Homebrew's times know no "every six hours".
+                finding.command("Look every day.", "brew services start metalshim")
             }
             _ => finding.command("Look every six hours.", "metalshim service install"),
         }];
