@@ -124,6 +124,8 @@ impl Installation {
     /// the version in use stays.
     pub(crate) fn install(&self, archive: &[u8], new: &Version) -> Result<(), Error> {
         let old = self.installed()?;
+        // Before anything is written: what has no library is no installation of ours.
+        self.library(&old)?;
         self.tidy(&[&old]);
         let staged = self.store.join(format!(".new-{}", std::process::id()));
         let made = self
@@ -198,19 +200,23 @@ impl Installation {
         Ok([read(&pair.command)?, read(&pair.library)?])
     }
 
+    /// The library of the version in use.
+    fn library(&self, version: &Version) -> Result<Vec<u8>, Error> {
+        let own = self.store.join(version.to_string()).join(SHIM);
+        if let Ok(bytes) = std::fs::read(&own) {
+            return Ok(bytes);
+        }
+        let installed = self.store.with_file_name(SHIM);
+        std::fs::read(&installed).map_err(|e| {
+            Error::file("read the library in use", &installed, &e)
+                .hint("install metalshim again, as its archive lays it out")
+        })
+    }
+
     /// Keeps the version in use whole, beside the new one.
     fn keep(&self, version: &Version) -> Result<(), Error> {
         let folder = self.store.join(version.to_string());
-        let library = folder.join(SHIM);
-        if !library.is_file() {
-            let prefix = self.store.parent().unwrap_or(&self.store);
-            let installed = prefix.join(SHIM);
-            let bytes = std::fs::read(&installed).map_err(|e| {
-                Error::file("read the library in use", &installed, &e)
-                    .hint("install metalshim again, as its archive lays it out")
-            })?;
-            self.put(&library, &bytes, 0o644)?;
-        }
+        self.put(&folder.join(SHIM), &self.library(version)?, 0o644)?;
         let command = std::fs::read(&self.command)
             .map_err(|e| Error::file("read the command in use", &self.command, &e))?;
         self.put(&folder.join(COMMAND), &command, 0o755)

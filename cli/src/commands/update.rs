@@ -191,7 +191,11 @@ pub(crate) fn apply(
 fn report(context: &Context, updated: &Updated) -> Result<Outcome, Error> {
     context.printer.report(updated)?;
     Ok(match updated.outcome {
-        _ if updated.self_only => Outcome::Yes,
+        // Somebody else has to install it, or it was only looked for.
+        _ if updated.self_only => match updated.program.is_behind() {
+            true => Outcome::No,
+            false => Outcome::Yes,
+        },
         Kind::Of(update::Outcome::Available | update::Outcome::NeedsNewerMetalshim) => Outcome::No,
         _ => Outcome::Yes,
     })

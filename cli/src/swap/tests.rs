@@ -270,3 +270,17 @@ fn a_link_in_the_archive_is_no_command() {
         .unwrap_err();
     assert!(error.says.contains("is no file"), "{error}");
 }
+
+#[test]
+fn a_command_without_its_library_is_left_alone() {
+    let prefix = installed();
+    std::fs::remove_dir_all(prefix.path().join("libexec")).unwrap();
+    let (archive, new) = two();
+    let installation = at(prefix.path(), Files::real());
+    let error = installation.install(&archive, &new).unwrap_err();
+    assert!(error.says.contains("library in use"), "{error}");
+    assert!(
+        !prefix.path().join("libexec").exists(),
+        "nothing was written"
+    );
+}

@@ -327,3 +327,29 @@ fn processes_of(state: &Path) -> Vec<(u32, String)> {
         std::thread::sleep(Duration::from_millis(20));
     }
 }
+
+#[test]
+fn a_database_that_needs_a_newer_metalshim_is_told_with_the_command() {
+    let Some(made) = build_text(
+        "r = Repository(databases)\nr.database(2)\nr.revoke(1)\nr.publish('first')\n\
+         r.database(3, min_cli='99.0.0')\nr.publish('second')\n",
+    ) else {
+        return;
+    };
+    let first = Server::start(&made.path().join("first"), Manner::Plain);
+    let user = user(made.path(), &first);
+    assert_eq!(user.types(&TIMER).code, 0);
+    let second = Server::start(&made.path().join("second"), Manner::Plain);
+    let user = user.with("METALSHIM_REPOSITORY", second.url());
+    let ended = user.types(&TIMER);
+    assert_eq!(ended.code, 0);
+    assert!(
+        ended.out.contains("needs a newer metalshim"),
+        "{}",
+        ended.out
+    );
+    assert_eq!(last(&user).unwrap()["outcome"], "needs-newer-metalshim");
+    assert_eq!(user.in_use(), (true, 2));
+    let doctor = user.types(&["doctor", "--check", "updates"]);
+    assert!(doctor.out.contains("metalshim update"), "{}", doctor.out);
+}

@@ -162,8 +162,7 @@ impl User {
     /// The JSON that a command prints.
     pub(crate) fn json(&self, arguments: &[&str]) -> serde_json::Value {
         let ended = self.types(&[arguments, &["--json"]].concat());
-        serde_json::from_str(&ended.out)
-            .unwrap_or_else(|e| panic!("{e}: {}{}", ended.out, ended.err))
+        serde_json::from_str(&ended.out).unwrap()
     }
 
     pub(crate) fn state(&self) -> PathBuf {

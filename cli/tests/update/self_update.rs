@@ -363,8 +363,11 @@ fn killed_at_any_rename_or_sync_the_pair_fits() {
     let Some(rig) = Rig::new("") else { return };
     let old = rig.folder.path().join("old");
     let mut killed = 0;
-    for calls in ["rename,renameat,renameat2", "fsync"] {
-        for nth in [1, 3, 4, 5, 6, 7, 9, 60] {
+    for (calls, all) in [
+        ("rename,renameat,renameat2", [2, 5, 7]),
+        ("fsync", [3, 6, 9]),
+    ] {
+        for nth in all {
             std::fs::remove_dir_all(rig.prefix()).unwrap();
             rig.lay_out(&rig.prefix(), &old);
             let mut strace = rig.command(Path::new("strace"));
@@ -392,11 +395,11 @@ fn killed_at_any_rename_or_sync_the_pair_fits() {
             assert!([OLD, NEW].contains(&&*there));
         }
     }
-    assert!(killed >= 6, "{killed}");
+    assert!(killed >= 4, "{killed}");
     // What the killed ones left is in nobody's way.
-    let again = rig.types(&["update", "--undo"]);
+    let again = rig.types(&["update", "--self-only"]);
     assert_eq!(again.code, 0, "{}", again.err);
-    assert_eq!(rig.pair(), OLD);
+    assert_eq!(rig.pair(), NEW);
 }
 
 /// A file system of its own, with less room than the new version takes; needs root on Linux.

@@ -137,9 +137,7 @@ fn take_back(state: &StateFolder, known: &Known, now: &Decision) -> Vec<Reported
     };
     let is_deny = |reason: &Reason| matches!(reason, Reason::PairRevoked | Reason::PairBroken);
     let pair = match &now.verdict {
-        Verdict::Refuse(refusal) => {
-            is_deny(&refusal.reason) || refusal.also.iter().any(|reason| is_deny(reason))
-        }
+        Verdict::Refuse(refusal) => is_deny(&refusal.reason) || refusal.also.iter().any(is_deny),
         Verdict::Allow(_) => false,
     };
     let listed = |id: &str| {

@@ -53,6 +53,11 @@ pub(crate) fn look(releases: &[Release]) -> Result<Program, Error> {
 }
 
 impl Program {
+    /// Whether a newer one is out, and was not installed just now.
+    pub(crate) fn is_behind(&self) -> bool {
+        self.newer.is_some() && self.updated_to.is_none()
+    }
+
     /// As users read it; none where there is nothing to say.
     pub(crate) fn says(&self) -> Option<String> {
         let ours = &self.installed;
