@@ -8,13 +8,16 @@
 //! are not, or something is in the way; 2: could not tell.
 
 use std::ffi::OsString;
+use std::io::{self, BufRead, IsTerminal};
+use std::path::{Path, PathBuf};
 
 use compatdb::{OsBuild, Told};
 
 use crate::commands::update::automatic;
 use crate::context::Context;
+use crate::doctor::bundle::{self, Bundle};
 use crate::doctor::report::{Checks, Diagnosis, Listed};
-use crate::doctor::seen::{Program, Seen};
+use crate::doctor::seen::Seen;
 use crate::doctor::{self, CHECKS, Severity, check_name};
 use crate::error::{Error, Outcome};
 use crate::facts;
@@ -29,6 +32,7 @@ Examples:
   metalshim doctor                 can programs have the overrides here?
   metalshim doctor llama-cli       and this one, and how far?
   metalshim doctor --check host    only one check; --list-checks names them all
+  metalshim doctor --bundle FILE   all of it without personal data, to hand it on
 
 Exit codes: 0 yes; 1 no, or something is in the way; 2 could not tell.")]
 pub struct Args {
@@ -43,8 +47,14 @@ pub struct Args {
     /// Only this check
     #[arg(long, value_name = "NAME", value_parser = check_name)]
     pub check: Option<&'static str>,
+    /// Show all that was seen without personal data, and write it to this file, to hand it on
+    #[arg(long, value_name = "FILE", conflicts_with = "check")]
+    pub bundle: Option<PathBuf>,
+    /// Write the bundle without being asked
+    #[arg(long, requires = "bundle")]
+    pub yes: bool,
     /// Name all checks, and do nothing else
-    #[arg(long, conflicts_with_all = ["program", "host_build", "check"])]
+    #[arg(long, conflicts_with_all = ["program", "host_build", "check", "bundle"])]
     pub list_checks: bool,
 }
 
@@ -81,23 +91,25 @@ pub fn run(args: &Args, context: &Context) -> Result<Outcome, Error> {
         true if has(Severity::Unknown) => Outcome::Code(2),
         true => Outcome::Yes,
     };
-    let (program, named) = match seen.program {
-        Some(Program { named, looked }) => (Some(looked), Some(named)),
-        None => (None, None),
-    };
-    context.printer.report(&Diagnosis {
+    let program = seen.program.as_ref();
+    let diagnosis = Diagnosis {
         ok,
-        verdict: seen.decision.verdict,
+        verdict: seen.decision.verdict.clone(),
         in_the_way: match &answer {
             Answer::Error(error) => Some(error.clone().into()),
             Answer::Yes(_) | Answer::No(_) => None,
         },
-        program,
+        program: program.map(|program| program.looked.clone()),
         findings,
-        named,
+        named: program.map(|program| program.named.clone()),
         single,
         width: stdout_width(),
-    })?;
+    };
+    if let Some(path) = &args.bundle {
+        let bundle = Bundle::new(&seen, &diagnosis)?;
+        return hand_on(args, context, path, &bundle);
+    }
+    context.printer.report(&diagnosis)?;
     Ok(outcome)
 }
 
@@ -131,6 +143,34 @@ fn gather(args: &Args, context: &Context) -> Result<(Seen, Answer), Error> {
         .map(|name| name.to_string_lossy().into_owned());
     let seen = Seen::new(context, ready, named, matches!(answer, Answer::Yes(_)));
     Ok((seen, answer))
+}
+
+/// Shows the bundle, and writes it where somebody says so.
+fn hand_on(args: &Args, context: &Context, path: &Path, bundle: &Bundle) -> Result<Outcome, Error> {
+    let text = bundle::text(&context.printer.json_of(bundle)?, &context.variables)?;
+    context.printer.out(&text)?;
+    let shown = path.display();
+    if !args.yes && !agreed(context, path) {
+        return Err(Error::user(format!("nothing was written to {shown}"))
+            .hint("what it would hold is above; --yes writes it"));
+    }
+    bundle::write(path, &text)?;
+    context.printer.note(&format!(
+        "written to {shown}; look through it before you hand it on"
+    ));
+    Ok(Outcome::Yes)
+}
+
+/// Asks, where somebody is there to answer.
+fn agreed(context: &Context, path: &Path) -> bool {
+    if !io::stdin().is_terminal() || !io::stderr().is_terminal() {
+        return false;
+    }
+    let question = format!("Write this to {}? [y/N]", path.display());
+    context.printer.line(&question);
+    let mut answer = String::new();
+    let read = io::stdin().lock().read_line(&mut answer);
+    read.is_ok() && ["y", "yes"].contains(&answer.trim().to_lowercase().as_str())
 }
 
 /// Looks into the host's share and at the Metal device, as only commands that may take long

@@ -208,6 +208,14 @@ pub(super) fn unverified(seen: &Seen) -> Vec<Finding> {
     vec![
         Finding::new(NAME, Warning, says)
             .affects("every program that is started until then: nobody has verified this pair")
+            .command(
+                "Measure it, stock and with the overrides, and compare both outputs.",
+                "metalshim bench -- PROGRAM",
+            )
+            .command(
+                "Report what came of it: that is how a pair comes to be verified.",
+                "metalshim report",
+            )
             .command("Take it back.", "metalshim disable"),
     ]
 }

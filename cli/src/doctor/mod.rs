@@ -11,12 +11,16 @@
 //! in docs/doctor.md (a test compares the two).
 //!
 //! **Layout.** `finding` what a check returns · [`seen`] what is gathered · `machine`, `pair`,
-//! `faults`, `program`, `install`, `enabled`, `news` the checks · `report` text and JSON.
+//! `faults`, `program`, `install`, `enabled`, `news`, `login` the checks · `report` text and JSON ·
+//! `bundle`, `anonymous` what is handed to others.
 
+mod anonymous;
+pub(crate) mod bundle;
 mod enabled;
 mod faults;
 mod finding;
 mod install;
+mod login;
 mod machine;
 mod news;
 mod pair;
@@ -97,6 +101,7 @@ pub(crate) const CHECKS: &[Check] = &[
     quick("unverified", "what is allowed without a record, and until when", install::unverified),
     quick("processes", "what running programs reported", install::processes),
     quick("version", "is metalshim new enough, and is a newer one out", news::version),
+    slow("login", "what a whole login loads into every program", Duration::from_secs(2), login::login),
     slow("wrappers", "do the wrappers and agents that were made still hold", Duration::from_secs(2), enabled::wrappers),
 ];
 

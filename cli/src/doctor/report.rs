@@ -105,6 +105,7 @@ impl Diagnosis {
                 };
                 out.push_str(&format!("{head} {}", paragraph(&rest, 0, self.width)));
                 match &self.in_the_way {
+                    None if allow.record.is_none() => unverified(self.named.as_deref()),
                     None => vec![start(self.named.as_deref())],
                     Some(it) => self.mends(it.remedies.clone()),
                 }
@@ -199,6 +200,19 @@ impl Diagnosis {
         }
         out
     }
+}
+
+/// What nobody has verified is worth measuring, and telling others.
+fn unverified(named: Option<&str>) -> Vec<Remedy> {
+    let program = named.unwrap_or("PROGRAM");
+    vec![
+        start(named),
+        Remedy::command(
+            "Measure it, stock and with the overrides, before you rely on it.",
+            format!("metalshim bench -- {program}"),
+        ),
+        Remedy::command("Report what came of it.", "metalshim report"),
+    ]
 }
 
 fn start(named: Option<&str>) -> Remedy {

@@ -3,9 +3,11 @@
 
 mod agree;
 mod bench;
+mod bundle;
 mod db;
 mod demo;
 mod doctor;
+mod pains;
 mod texts;
 
 use std::ffi::OsStr;

@@ -81,3 +81,30 @@ fn completions_are_scripts_that_their_shells_can_read() {
     let wrong = user.run(["completions", "cmd"]);
     assert_eq!(wrong.code, 2);
 }
+
+#[test]
+fn every_check_of_doctor_is_in_its_page_in_the_same_words() {
+    let listed = User::new().run(["doctor", "--list-checks", "--json"]);
+    let listed = listed.json("metalshim.doctor-checks/1");
+    let page = include_str!("../../../docs/doctor.md");
+    let checks = listed["checks"].as_array().unwrap();
+    let mut from = 0;
+    for check in checks {
+        let (name, about) = (
+            check["name"].as_str().unwrap(),
+            check["about"].as_str().unwrap(),
+        );
+        let section = format!("\n### {name}\n\n{about}.", about = capital(about));
+        let at = page.find(&section);
+        let at = at.unwrap_or_else(|| unreachable!("docs/doctor.md has no{section}"));
+        assert!(at > from, "{name} is out of order");
+        from = at;
+    }
+    let sections = page.lines().filter(|line| line.starts_with("### ")).count();
+    assert_eq!(sections, checks.len());
+}
+
+fn capital(text: &str) -> String {
+    let (first, rest) = text.split_at(1);
+    first.to_uppercase() + rest
+}
