@@ -20,7 +20,7 @@ demo: release shim guest
 
 ## make test    every test
 .PHONY: test
-test: guest shim program-fixtures update-fixtures
+test: guest shim program-fixtures update-fixtures shells
 	cargo $(TEST) --workspace --exclude metalshim-shim $(SIMULATE)
 	cargo test --quiet --doc --workspace --exclude metalshim-shim $(SIMULATE)
 
@@ -30,6 +30,10 @@ program-fixtures:
 	@.ci/fetch-program-fixtures
 
 # PyPI tuf and faketime for the tests of updates; those that cannot be had are skipped there.
+.PHONY: shells
+shells:
+	@.ci/need zsh fish || echo "no zsh or no fish: their part of the tests of wrappers skips" >&2
+
 .PHONY: update-fixtures
 update-fixtures:
 	@.ci/tuf-python >/dev/null || echo "no PyPI tuf: the tests of updates skip" >&2

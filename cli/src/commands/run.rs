@@ -131,7 +131,7 @@ pub fn run(args: &Args, context: &Context) -> Result<Outcome, Error> {
 
 /// Copies the host's attestation. What goes wrong here keeps no program from starting: the
 /// verdict is made from what is known then.
-fn read_share(context: &Context) {
+pub(super) fn read_share(context: &Context) {
     let copy = || {
         let state = context.state()?;
         facts::copy_share(&state, &context.machine(None)?)

@@ -87,6 +87,8 @@ pub struct Args {
 /// # Errors
 /// There was no update, and why.
 pub fn run(args: &Args, context: &Context) -> Result<Outcome, Error> {
+    // Here there is time to ask what the host has written; `run` takes none.
+    super::run::read_share(context);
     if args.automatic {
         return automatic::run(args, context);
     }
