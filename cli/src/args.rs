@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    agent, bench, ci, completions, db, demo, disable, doctor, enable, host, man, probe, run,
-    service, shellenv, status, tuf_client, update,
+    agent, bench, canary, ci, completions, db, demo, disable, doctor, enable, host, man, probe,
+    run, service, shellenv, status, tuf_client, update,
 };
 
 const AFTER_HELP: &str = "\
@@ -76,6 +76,8 @@ pub enum Command {
     Probe(probe::Args),
     /// Measure what a program gains here
     Bench(Box<bench::Args>),
+    /// Run small kernels with the overrides, and compare their results with the CPU
+    Canary(canary::Args),
     /// Look into the database of verified pairs
     Db(db::Args),
     /// Programs that launchd starts, with the overrides
@@ -104,4 +106,8 @@ pub enum Command {
     #[cfg(all(target_os = "macos", not(feature = "simulate")))]
     #[command(name = PROBE_COMMAND, hide = true)]
     MacProbe,
+    /// Runs kernels as its stdin says: what `canary` and `enable` start as a child
+    #[cfg(all(target_os = "macos", not(feature = "simulate")))]
+    #[command(name = CANARY_COMMAND, hide = true)]
+    MacCanary,
 }

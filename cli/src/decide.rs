@@ -6,12 +6,13 @@
 use std::cell::OnceCell;
 use std::path::Path;
 
-use compatdb::facts::{Canary, PARAVIRTUAL_CLASS};
+use compatdb::facts::{Canary, Facts, Local, PARAVIRTUAL_CLASS};
 use compatdb::records::{Client, Pair};
 use compatdb::verdict::{Case, Evidence, Request, Target};
 use compatdb::{ClientMatch, Lookup, OsBuild, Policy, Profile, Program, Told, Verdict};
 use metalshim_ticket::{SHIM_ABI, Ticket};
 
+use crate::canary::kept::{self, Kept, Said};
 use crate::context::Context;
 use crate::database::{self, Loaded, Origin};
 use crate::drift::{self, Drift};
@@ -34,6 +35,8 @@ pub struct Known {
     pub state: Option<StateFolder>,
     /// What the shim found other than recorded, while it holds; the facts say so, too.
     pub drift: Option<Drift>,
+    /// What the last canary said, of whichever boot.
+    kept: Option<Kept>,
     /// The client rows, read at the first need.
     clients: OnceCell<Result<Vec<Client>, String>>,
 }
@@ -120,16 +123,24 @@ impl Known {
             machine,
             policy: context.policy()?,
             database,
+            kept: state.as_ref().map(Kept::read).transpose()?.flatten(),
             state,
             drift,
             clients: OnceCell::new(),
         })
     }
 
+    /// What the canary said on this boot.
+    pub fn canary(&self) -> Option<&Kept> {
+        let guest = &self.machine.facts.guest;
+        self.kept.as_ref().filter(|kept| kept.is_of(guest))
+    }
+
     /// As if the canary had passed: for what finds out whether it does.
     #[must_use]
     pub fn canary_aside(mut self) -> Self {
         self.machine.facts.local.canary = Canary::Passed;
+        self.kept = None;
         self
     }
 
@@ -204,9 +215,13 @@ impl Known {
         };
         let loaded = self.database.as_ref().ok();
         let cli = version()?;
-        let decide = |request: &Request| {
+        let decide = |local: &Local, request: &Request| {
+            let facts = Facts {
+                local: local.clone(),
+                ..facts.clone()
+            };
             compatdb::decide(&Case {
-                facts,
+                facts: &facts,
                 database: evidence,
                 policy: &self.policy,
                 request,
@@ -220,7 +235,12 @@ impl Known {
                 unsigned: loaded.is_some_and(|l| l.origin == Origin::UnsignedDevelopment),
             })
         };
-        let mut verdict = decide(&request);
+        let mut local = facts.local.clone();
+        if self.kept.is_some() {
+            // Whether it is about this start is known once there is a verdict.
+            local.canary = Canary::Passed;
+        }
+        let mut verdict = decide(&local, &request);
         let unverified = matches!(&verdict, Verdict::Allow(allow) if allow.record.is_none());
         let stands = grant
             .as_ref()
@@ -228,7 +248,23 @@ impl Known {
         if let Some(grant) = stands.filter(|_| unverified && question.profile.is_none()) {
             // A grant remembers the profile that it was given for; for a record it says nothing.
             request.profile = grant.profile;
-            verdict = decide(&request);
+            verdict = decide(&local, &request);
+        }
+        if let Some(kept) = &self.kept {
+            local = facts.local.clone();
+            match &verdict {
+                Verdict::Allow(allow) => {
+                    let record = allow.record.clone();
+                    let record = record.unwrap_or_else(|| kept::unverified(guest));
+                    kept.about(&facts.guest, &record, allow.profile, &mut local);
+                }
+                // It is one reason more.
+                Verdict::Refuse(_) if kept.is_of(&facts.guest) && kept.outcome == Said::Failed => {
+                    local.canary = Canary::Failed;
+                }
+                Verdict::Refuse(_) => {}
+            }
+            verdict = decide(&local, &request);
         }
         Ok(Decision {
             verdict,

@@ -9,6 +9,7 @@
 pub mod age;
 pub mod args;
 pub mod bench;
+pub mod canary;
 pub mod commands;
 pub mod config;
 pub mod context;
@@ -92,8 +93,8 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
 
 fn dispatch(command: &Command, context: &Context) -> Result<Outcome, Error> {
     use crate::commands::{
-        agent, bench, ci, completions, db, demo, disable, doctor, enable, host, man, probe, run,
-        service, shellenv, status, tuf_client, update,
+        agent, bench, canary, ci, completions, db, demo, disable, doctor, enable, host, man, probe,
+        run, service, shellenv, status, tuf_client, update,
     };
     match command {
         Command::Run(args) => run::run(args, context),
@@ -103,6 +104,7 @@ fn dispatch(command: &Command, context: &Context) -> Result<Outcome, Error> {
         Command::Shellenv(args) => shellenv::run(args, context),
         Command::Doctor(args) => doctor::run(args, context),
         Command::Probe(args) => probe::run(args, context),
+        Command::Canary(args) => canary::run(args, context),
         Command::Db(args) => db::run(args, context),
         Command::Host(args) => host::run(args, context),
         Command::Bench(args) => bench::run(args, context),
@@ -120,6 +122,8 @@ fn dispatch(command: &Command, context: &Context) -> Result<Outcome, Error> {
             context.printer.out(&crate::mac_device::probe())?;
             Ok(Outcome::Yes)
         }
+        #[cfg(all(target_os = "macos", not(feature = "simulate")))]
+        Command::MacCanary => crate::mac_device::canary().map(|()| Outcome::Yes),
     }
 }
 

@@ -5,6 +5,7 @@
 #![allow(unsafe_code)]
 
 mod images;
+mod kernels;
 
 use std::fmt::{Display, Write};
 use std::time::Instant;
@@ -14,6 +15,7 @@ use objc2::runtime::{AnyObject, ProtocolObject, Sel};
 use objc2::{msg_send, sel};
 use objc2_metal::{MTLCreateSystemDefaultDevice, MTLDevice, MTLGPUFamily};
 
+use crate::error::Error;
 use crate::probe::{ASKED, HEADER};
 
 type Device = ProtocolObject<dyn MTLDevice>;
@@ -34,6 +36,24 @@ pub(crate) fn probe() -> String {
     lines.0
 }
 
+/// `metalshim __canary`: runs kernels as its stdin says.
+///
+/// # Errors
+/// A pipe broke.
+pub(crate) fn canary() -> Result<(), Error> {
+    kernels::serve()
+}
+
+/// The highest Apple family that the device answers yes to.
+fn apple_family(device: &Device) -> u16 {
+    let supports = |family: &u16| device.supportsFamily(number(*family));
+    (1001..=1021).rev().find(supports).unwrap_or_default()
+}
+
+fn number(family: u16) -> MTLGPUFamily {
+    MTLGPUFamily(isize::try_from(family).unwrap_or_default())
+}
+
 struct Lines(String);
 
 impl Lines {
@@ -49,7 +69,7 @@ fn describe(lines: &mut Lines, device: &Retained<Device>) {
     let class = object.class();
     lines.add("name", device.name());
     lines.add("class", class.name().to_string_lossy());
-    let supports = |family: &u16| device.supportsFamily(MTLGPUFamily(isize::from(*family as i16)));
+    let supports = |family: &u16| device.supportsFamily(number(*family));
     let families: Vec<String> = ASKED
         .iter()
         .flat_map(|(first, last)| *first..=*last)

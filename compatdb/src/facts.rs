@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::OsBuild;
+use crate::{OsBuild, Profile};
 
 /// Everything known of this machine. Time is not part of it: it is an argument of its own.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -130,6 +130,9 @@ pub struct Local {
     /// What the canary kernels said, on this boot.
     #[serde(default)]
     pub canary: Canary,
+    /// The most that they passed with, where more failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub canary_profile: Option<Profile>,
 }
 
 /// What the canary kernels said.
@@ -138,7 +141,7 @@ pub struct Local {
 pub enum Canary {
     /// All results were right.
     Passed,
-    /// A result was wrong, or the kernels crashed.
+    /// A result was wrong, or a kernel hung or crashed.
     Failed,
     /// Not run.
     #[default]

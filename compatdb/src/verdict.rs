@@ -44,7 +44,7 @@ pub struct Allow {
 /// One reason why the effective profile is lower than the record's.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Cap {
-    /// `client`, `host-family`, `flag`, `setting`, `policy` or `unverified`.
+    /// `client`, `host-family`, `flag`, `setting`, `canary`, `policy` or `unverified`.
     pub by: &'static str,
     /// The highest profile it leaves.
     pub profile: Profile,

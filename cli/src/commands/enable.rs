@@ -11,6 +11,8 @@ use compatdb::{OsBuild, Profile, Reason, Verdict};
 use jiff::Timestamp;
 use serde::Serialize;
 
+use crate::canary::Found;
+use crate::commands::canary;
 use crate::commands::update::automatic;
 use crate::context::Context;
 use crate::decide::{Known, Question};
@@ -37,7 +39,8 @@ pub struct Args {
     /// Use a pair that nobody has verified, for this guest build, for seven days
     #[arg(long, value_name = "BUILD")]
     pub allow_unverified: Option<OsBuild>,
-    /// Do without the canary kernels (this version has none yet)
+    /// Do without the canary: then nothing has shown that kernels give right results on this
+    /// machine, only that they did where the record is from
     #[arg(long)]
     pub no_canary: bool,
     /// This system is an image that is started on any host: what one boot stored of its host is
@@ -63,6 +66,8 @@ struct Enabled {
     unverified_until: Option<Timestamp>,
     /// All wrappers, as they are now.
     wrappers: Vec<Wrapper>,
+    /// What the canary found; none where none was run.
+    canary: Option<Found>,
     warnings: Vec<String>,
 }
 
@@ -77,15 +82,17 @@ pub fn run(args: &Args, context: &Context) -> Result<Outcome, Error> {
     automatic::before_enable(context, args.offline);
     let before = context.machine(args.host_build.as_ref())?;
     let mut warnings = facts::find_out(&state, &before)?;
-    let known = Known::gather(context, args.host_build.as_ref())?.without_drift();
     let at_most = args.profile.or(context.config()?.profile);
-    let decision = known.decide(Question {
+    let question = || Question {
         // Without a grant of its own it is a wish: the most that programs are told.
         profile: args.allow_unverified.as_ref().and(args.profile),
         at_most,
         allow_unverified: args.allow_unverified.as_ref(),
         program: None,
-    })?;
+    };
+    let canary = canary::checked(args, question(), context, &state, &mut warnings)?;
+    let known = Known::gather(context, args.host_build.as_ref())?.without_drift();
+    let decision = known.decide(question())?;
     warnings.extend(known.machine.warnings.iter().cloned());
     let allow = match &decision.verdict {
         Verdict::Allow(allow) => Some(allow),
@@ -98,6 +105,7 @@ pub fn run(args: &Args, context: &Context) -> Result<Outcome, Error> {
                 verdict: decision.verdict,
                 unverified_until: None,
                 wrappers: wrappers::list(&state, &context.variables),
+                canary,
                 warnings,
             })?;
             return Ok(Outcome::No);
@@ -145,6 +153,7 @@ pub fn run(args: &Args, context: &Context) -> Result<Outcome, Error> {
         verdict: decision.verdict,
         unverified_until,
         wrappers: wrappers::list(&state, &context.variables),
+        canary,
         warnings,
     })?;
     Ok(Outcome::Yes)
@@ -156,6 +165,10 @@ impl Report for Enabled {
     fn text(&self, style: Style) -> String {
         let mut lines = Vec::new();
         let mut warnings = self.warnings.clone();
+        if let Some(found) = &self.canary {
+            let told = canary::lines(found, style).into_iter();
+            lines.extend(told.map(|line| format!("canary {line}")));
+        }
         match (&self.verdict, &self.wish) {
             (Verdict::Allow(allow), Some(wish)) => {
                 let by = wish.record.as_deref().map(|id| format!("record {id}"));

@@ -2,6 +2,7 @@
 
 pub mod agent;
 pub mod bench;
+pub mod canary;
 pub mod ci;
 pub mod completions;
 pub mod db;

@@ -1,6 +1,6 @@
 //! Checks of the guest itself: what it is, and what its device answers.
 
-use compatdb::facts::{Canary, Device, PARAVIRTUAL_CLASS, Sip};
+use compatdb::facts::{Device, PARAVIRTUAL_CLASS, Sip};
 use compatdb::verdict::Reason;
 
 use super::STOCK;
@@ -68,12 +68,6 @@ pub(super) fn stock_answers(seen: &Seen) -> Vec<Finding> {
                 .affects(STOCK)
                 .command("Look for a newer database.", "metalshim update"),
         );
-    }
-    if facts.local.canary == Canary::Failed {
-        let says = "Kernels gave wrong results on this machine (canary).";
-        findings.push(Finding::new(NAME, Problem, says).affects(STOCK).mend(
-            "Restart the guest: one faulty program can leave its GPU in a bad state until then.",
-        ));
     }
     findings.push(compared(seen, facts.device.as_ref()));
     if let Some(says) = seen.refused(Reason::Drift)

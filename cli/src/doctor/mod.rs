@@ -16,6 +16,7 @@
 
 mod anonymous;
 pub(crate) mod bundle;
+mod canary;
 mod enabled;
 mod faults;
 mod finding;
@@ -83,6 +84,7 @@ pub(crate) const CHECKS: &[Check] = &[
     quick("guest", "is this a macOS virtual machine", machine::guest),
     quick("device", "is the Metal device the paravirtual one", machine::device),
     quick("stock-answers", "does the device answer as recorded", machine::stock_answers),
+    quick("canary", "what the canary's kernels said on this boot", canary::canary),
     quick("guest-build", "is the guest's macOS build known", pair::guest_build),
     quick("host", "is the host's macOS build known, how, and since when", pair::host),
     quick("pair", "what the database says of this pair of builds", pair::pair),

@@ -6,6 +6,7 @@
     reason = "a test whose set-up fails has failed"
 )]
 
+mod canary;
 mod probe;
 
 use std::path::PathBuf;
@@ -22,6 +23,7 @@ struct User {
     home: TempDir,
     facts: SavedFacts,
     scenario: String,
+    variables: Vec<(&'static str, String)>,
 }
 
 /// How the command ended.
@@ -44,12 +46,24 @@ impl User {
             home: tempfile::tempdir().unwrap(),
             facts: facts.save(),
             scenario: String::new(),
+            variables: Vec::new(),
         }
     }
 
     /// With a guest that plays these scenarios.
     fn playing(mut self, scenario: &str) -> Self {
         scenario.clone_into(&mut self.scenario);
+        self
+    }
+
+    /// The same user on another boot, or another machine.
+    fn moves_to(mut self, facts: FactsFile) -> Self {
+        self.facts = facts.save();
+        self
+    }
+
+    fn with(mut self, name: &'static str, value: &str) -> Self {
+        self.variables.push((name, value.to_owned()));
         self
     }
 
@@ -71,6 +85,7 @@ impl User {
             .env("METALSHIM_STATE_DIR", self.home.path().join("state"))
             .env("METALSHIM_FACTS", self.facts.path())
             .env("METALSHIM_GUEST_SCENARIO", &self.scenario)
+            .envs(self.variables.iter().map(|(name, value)| (name, value)))
             .current_dir(self.home.path())
             .stdin(Stdio::null())
             .args(words);

@@ -26,12 +26,12 @@ fn enable_records_and_disable_removes_exactly_that() {
     let user = User::new();
     snapshot("status-nothing", &user, &user.types("status"));
     snapshot("enable", &user, &user.types("enable --profile 1007/32768"));
-    assert_eq!(files(&user), ["enabled.json"]);
+    assert_eq!(files(&user), ["canary.json", "enabled.json"]);
     snapshot("status-enabled", &user, &user.types("status"));
     // What was enabled is what `run` goes by, and a flag beats it.
     assert_eq!(user.types("run -- TOY").printed("apple_family"), "1007");
     snapshot("disable", &user, &user.types("disable"));
-    assert_eq!(files(&user), [""; 0]);
+    assert_eq!(files(&user), ["canary.json"]);
     snapshot("disable-again", &user, &user.types("disable"));
     assert_eq!(user.types("run -- TOY").printed("apple_family"), "1009");
 }

@@ -1,4 +1,4 @@
-//! What lowers a profile: the client's rules, `--profile`, the fleet's policy. Each can only
+//! What lowers a profile: the client's rules, `--profile`, the canary, the fleet's policy. Each can only
 //! lower, value by value, and what lowered is told.
 
 use super::case::Case;
@@ -99,6 +99,14 @@ pub(super) fn effective(
             by: "setting",
             profile,
             says: format!("The settings say at most {profile}."),
+            version_unknown: false,
+        });
+    }
+    if let Some(profile) = case.facts.local.canary_profile {
+        caps.push(Cap {
+            by: "canary",
+            profile,
+            says: format!("On this boot the canary's kernels were right up to {profile} only."),
             version_unknown: false,
         });
     }

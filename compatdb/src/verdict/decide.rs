@@ -190,6 +190,10 @@ fn unverified_consent(case: &Case<'_>) -> Consent {
     if case.facts.device.is_none() {
         return Consent::Lacks(Lacks::StockAnswers);
     }
+    // A failed one is a reason of its own.
+    if case.facts.local.canary == Canary::None {
+        return Consent::Lacks(Lacks::Canary(build.clone(), case.request.profile));
+    }
     Consent::Given
 }
 

@@ -276,13 +276,13 @@ pub(super) fn canary_failed(case: &Case<'_>) -> Finding {
     Finding {
         reason: Reason::CanaryFailed,
         says: format!(
-            "Test kernels gave wrong results on this guest ({}) in this boot.",
+            "Test kernels gave wrong results, hung or crashed on this guest ({}) in this boot.",
             case.facts.guest.build
         ),
         remedies: vec![
             update_database(case),
             Remedy::command(
-                "Restart this virtual machine, then run the test kernels again: a result counts for one boot.",
+                "Restart this guest and run them again before you blame the overrides: a virtual machine whose GPU is stuck fails whatever it is asked.",
                 "metalshim canary",
             ),
             or_stock(),

@@ -17,6 +17,8 @@ pub(super) enum Lacks {
     OtherBuild(OsBuild),
     /// The device has not been asked on this boot.
     StockAnswers,
+    /// The canary kernels were not run on this boot, or not with this `--profile`.
+    Canary(OsBuild, Option<Profile>),
 }
 
 pub(super) fn unknown_lacks(mut unknown: Finding, lacks: Lacks) -> Finding {
@@ -33,6 +35,23 @@ pub(super) fn unknown_lacks(mut unknown: Finding, lacks: Lacks) -> Finding {
                 "metalshim doctor",
             )),
         ),
+        Lacks::Canary(build, profile) => {
+            let command = canary(&build);
+            unknown
+                .remedies
+                .retain(|r| r.command.as_ref() != Some(&command));
+            let profile = profile
+                .map(|p| format!(" --profile {p}"))
+                .unwrap_or_default();
+            (
+                " --allow-unverified needs a canary that passed on this boot, with what the program is to be told."
+                    .to_owned(),
+                Some(Remedy::command(
+                    "Have test kernels run and compared with the CPU, with the overrides in their own process only; then try again.",
+                    command + &profile,
+                )),
+            )
+        }
     };
     unknown.says.push_str(&says);
     if let Some(remedy) = remedy {
@@ -88,8 +107,9 @@ pub(super) fn unknown(case: &Case<'_>, lookup: &Lookup) -> Finding {
             format!("metalshim db show {}", nearest.id),
         ));
     }
-    if let Some(try_once) = try_once(case) {
-        remedies.push(try_once);
+    let try_once = try_once(case);
+    if !try_once.is_empty() {
+        remedies.extend(try_once);
         remedies.push(Remedy::command(
             "Measure: start the same stock, and compare both outputs and speeds.",
             "METALSHIM_DISABLE=1 metalshim run -- PROGRAM",
@@ -139,17 +159,27 @@ fn neighbours(case: &Case<'_>, lookup: &Lookup) -> String {
     says
 }
 
+fn canary(build: &OsBuild) -> String {
+    format!("metalshim canary --allow-unverified {build}")
+}
+
 /// How to try an unverified pair once, where the policy lets one.
-fn try_once(case: &Case<'_>) -> Option<Remedy> {
+fn try_once(case: &Case<'_>) -> Vec<Remedy> {
     if case.policy.forbid_unverified || case.policy.min_evidence_level.is_some_and(|l| l > 0) {
-        return None;
+        return Vec::new();
     }
     let build = &case.facts.guest.build;
-    Some(Remedy::command(
-        format!(
-            "Or try it once, unverified, with {} (seven days, this guest build only).",
-            Profile::CAUTIOUS
+    vec![
+        Remedy::command(
+            "Or try it without a record. First have test kernels run and compared with the CPU, with the overrides in their own process only.",
+            canary(build),
         ),
-        format!("metalshim run --allow-unverified {build} -- PROGRAM"),
-    ))
+        Remedy::command(
+            format!(
+                "If they pass, try the program, with {} (seven days, this guest build only).",
+                Profile::CAUTIOUS
+            ),
+            format!("metalshim run --allow-unverified {build} -- PROGRAM"),
+        ),
+    ]
 }

@@ -142,7 +142,7 @@ prop_compose! {
         guest in builds(), host in option::of(builds()), family in option::of(0..=1012u16),
         attested in any::<bool>(), device in prop::bool::weighted(0.8),
         stock in prop::sample::select(vec![1005u16, 1005, 1005, 1006]),
-        drift in prop::bool::weighted(0.1), canary in 0..8u8, vm in prop::bool::weighted(0.9),
+        drift in prop::bool::weighted(0.1), canary in 0..8u8, canary_profile in option::weighted(0.1, profiles()), vm in prop::bool::weighted(0.9),
         policy in prop_oneof![Just(Policy::default()), policies()], request in requests(),
         shim_abi in 1..=2u32, fresh_until in option::of(0..4i64),
     ) -> Setting {
@@ -164,9 +164,10 @@ prop_compose! {
         facts.local.drift = drift;
         facts.local.canary = match canary {
             0 => Canary::Failed,
-            1 => Canary::Passed,
-            _ => Canary::None,
+            1 => Canary::None,
+            _ => Canary::Passed,
         };
+        facts.local.canary_profile = canary_profile;
         Setting {
             facts,
             policy,
@@ -307,6 +308,7 @@ proptest! {
                         setting.request.allow_unverified.as_ref(), Some(&setting.facts.guest.build)
                     );
                     prop_assert!(setting.facts.device.is_some());
+                    prop_assert_eq!(setting.facts.local.canary, Canary::Passed);
                     prop_assert!(!setting.policy.forbid_unverified);
                 }
             }

@@ -209,7 +209,8 @@ pub(crate) fn facts() -> Facts {
         }),
         local: Local {
             drift: false,
-            canary: Canary::None,
+            canary: Canary::Passed,
+            canary_profile: None,
         },
     }
 }

@@ -357,6 +357,16 @@ fn of_two_records_the_one_with_more_evidence_allows_and_one_that_denies_wins() {
     );
 }
 
+#[test]
+fn a_record_needs_no_canary_and_no_more_is_told_than_passed() {
+    let allow = allowed(ask(|s| s.facts.local.canary = Canary::None));
+    assert_eq!(allow.profile, Profile::HIGHEST);
+    let passed: Profile = "1009/32768".parse().unwrap();
+    let allow = allowed(ask(|s| s.facts.local.canary_profile = Some(passed)));
+    assert_eq!(allow.profile, passed);
+    assert_eq!(allow.capped_by[0].by, "canary");
+}
+
 fn unknown_host(s: &mut Setting) {
     s.facts.host = None;
     s.request.allow_unverified = Some(build("25F84"));
@@ -414,6 +424,22 @@ fn allow_unverified_has_its_bounds() {
         s.facts.local.canary = Canary::Failed;
     }));
     assert_eq!(canary.reason, Reason::CanaryFailed);
+
+    let no_canary = refused(ask(|s| {
+        unknown_host(s);
+        s.facts.local.canary = Canary::None;
+        s.request.profile = Some(Profile::HIGHEST);
+    }));
+    assert_eq!(no_canary.reason, Reason::HostUnknown);
+    let commands = no_canary
+        .remedies
+        .iter()
+        .filter_map(|r| r.command.as_deref());
+    let canaries: Vec<&str> = commands.filter(|c| c.contains("canary")).collect();
+    assert_eq!(
+        canaries,
+        ["metalshim canary --allow-unverified 25F84 --profile 1009/65536"]
+    );
 
     let denied = refused(ask(|s| {
         s.facts.guest.build = build("23J631");

@@ -9,6 +9,7 @@
 //
 // METALSHIM_GUEST_LANES = forward | reverse | shuffled: the order in which threads get their turns.
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
@@ -32,6 +33,7 @@ namespace
 
 constexpr size_t most_bytes = size_t(1) << 30; // of a text or a buffer that comes through the pipe
 constexpr unsigned most_threads = 1024;
+constexpr unsigned long software_memory = 64 << 20; // what this device, unlike the one it stands for, can be asked to hold
 constexpr size_t real_memory = 32768; // threadgroup memory that every Mac's GPU has
 
 [[noreturn]] void fail(const std::string &says)
@@ -271,7 +273,7 @@ int main(int argc, char **argv)
 	}
 	std::cout << "device=" << answers.class_name << " apple_family=" << answers.apple_family
 	          << " max_threadgroup_memory=" << answers.max_threadgroup_memory << " max_buffer_length=" << answers.max_buffer_length
-	          << " recommended_working_set=" << answers.recommended_working_set << "\n"
+	          << " recommended_working_set=" << std::min(answers.recommended_working_set, software_memory) << "\n"
 	          << std::flush;
 	std::string line;
 	while (std::getline(std::cin, line)) {
