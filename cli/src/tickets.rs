@@ -201,12 +201,13 @@ pub fn drifted(
         let Ok(ticket) = Ticket::parse(&content) else {
             continue;
         };
-        let lines = reported(&entry.path).into_iter().filter_map(|line| {
+        let mut lines = reported(&entry.path).into_iter().filter_map(|line| {
             let reason = line.reason.filter(|r| r.starts_with("drift-"))?;
             (line.state == "refused").then_some((reason, line.program))
         });
-        if let Some((reason, program)) =
-            lines.last().filter(|_| ticket.boot_session == boot_session)
+        if let Some((reason, program)) = lines
+            .next_back()
+            .filter(|_| ticket.boot_session == boot_session)
         {
             let drifted = Drifted {
                 guest_build: ticket.guest_build.to_owned(),
