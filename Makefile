@@ -29,11 +29,12 @@ test: guest shim program-fixtures update-fixtures shells
 program-fixtures:
 	@.ci/fetch-program-fixtures
 
-# PyPI tuf and faketime for the tests of updates; those that cannot be had are skipped there.
+# The shells that the wrappers are tested with.
 .PHONY: shells
 shells:
 	@.ci/need zsh fish || echo "no zsh or no fish: their part of the tests of wrappers skips" >&2
 
+# PyPI tuf and faketime for the tests of updates; those that cannot be had are skipped there.
 .PHONY: update-fixtures
 update-fixtures:
 	@.ci/tuf-python >/dev/null || echo "no PyPI tuf: the tests of updates skip" >&2
