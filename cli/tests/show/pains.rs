@@ -20,7 +20,7 @@ fn doctor(user: &User, program: &str) -> Value {
     let words = ["doctor", "--json", program];
     let words = words.iter().filter(|word| !word.is_empty());
     let ended: Ended = user.run(words);
-    serde_json::from_str(&ended.out).unwrap_or_else(|_| Value::String(ended.err))
+    serde_json::from_str(&ended.out).unwrap_or(Value::String(ended.err))
 }
 
 /// The finding of `check` that says `part`, with a severity.
