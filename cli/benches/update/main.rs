@@ -3,6 +3,7 @@
 //! so and measures nothing. It wants `make shim` first, which `make bench` sees to.
 #![allow(
     clippy::unwrap_used,
+    clippy::panic,
     clippy::print_stdout,
     clippy::print_stderr,
     dead_code,
