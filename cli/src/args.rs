@@ -6,7 +6,7 @@ use clap::{Parser, Subcommand};
 
 use crate::commands::{
     agent, bench, canary, ci, completions, db, demo, disable, doctor, enable, host, man, probe,
-    run, service, shellenv, status, tuf_client, update,
+    report, run, service, shellenv, status, tuf_client, update,
 };
 
 const AFTER_HELP: &str = "\
@@ -78,6 +78,8 @@ pub enum Command {
     Bench(Box<bench::Args>),
     /// Run small kernels with the overrides, and compare their results with the CPU
     Canary(canary::Args),
+    /// Write down what this machine found out, for the project
+    Report(report::Args),
     /// Look into the database of verified pairs
     Db(db::Args),
     /// Programs that launchd starts, with the overrides

@@ -34,6 +34,7 @@ pub mod probe;
 pub mod program;
 pub mod ready;
 pub mod reasons;
+pub mod redact;
 pub mod refusal;
 pub mod regular;
 pub mod shell;
@@ -94,7 +95,7 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
 fn dispatch(command: &Command, context: &Context) -> Result<Outcome, Error> {
     use crate::commands::{
         agent, bench, canary, ci, completions, db, demo, disable, doctor, enable, host, man, probe,
-        run, service, shellenv, status, tuf_client, update,
+        report, run, service, shellenv, status, tuf_client, update,
     };
     match command {
         Command::Run(args) => run::run(args, context),
@@ -107,6 +108,7 @@ fn dispatch(command: &Command, context: &Context) -> Result<Outcome, Error> {
         Command::Canary(args) => canary::run(args, context),
         Command::Db(args) => db::run(args, context),
         Command::Host(args) => host::run(args, context),
+        Command::Report(args) => report::run(args, context),
         Command::Bench(args) => bench::run(args, context),
         Command::Agent(args) => agent::run(args, context),
         Command::Ci(args) => ci::run(args, context),

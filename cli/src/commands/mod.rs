@@ -13,6 +13,7 @@ pub mod enable;
 pub mod host;
 pub mod man;
 pub mod probe;
+pub mod report;
 pub mod run;
 pub mod service;
 pub mod shellenv;

@@ -1,6 +1,7 @@
 //! The commands of the maintainers' tool.
 
 mod commands;
+mod ingest;
 mod keyfile;
 mod keys;
 mod repo;
@@ -50,6 +51,8 @@ enum Command {
         /// The database that they will get: a file, or a folder of records.
         new: PathBuf,
     },
+    /// Take in what machines reported: a proposal for the records, as a diff for review.
+    Ingest(ingest::Ingest),
     /// Write the compatibility page: static files that any web server can show.
     Site(site::Site),
     /// Make the keys that sign.
@@ -131,6 +134,7 @@ pub(super) fn main() -> ExitCode {
         Command::Lint { records } => commands::lint(&records),
         Command::Show { id, from } => commands::show(&id, from.path()),
         Command::Diff { old, new } => commands::diff(&old, &new),
+        Command::Ingest(args) => ingest::run(&args),
         Command::Site(args) => site::run(&args),
         Command::Keys(command) => keys::run(&command),
         Command::Repo(command) => repo::run(&command),

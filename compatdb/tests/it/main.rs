@@ -5,6 +5,7 @@
 mod client;
 mod corrupt;
 mod diff;
+mod ingest;
 mod properties;
 mod query;
 mod repo;
