@@ -89,6 +89,12 @@ conformance: need-c
 	@cargo build --quiet --locked -p metalshim $(SIMULATE)
 	@.ci/conformance $(TARGET)/debug/metalshim
 
+## make circle  a pair that nobody knows: tried, probed, measured, reported, taken in, allowed
+.PHONY: circle
+circle: need-c shim guest need-patch
+	@cargo build --quiet --locked -p compatdb -p metalshim $(SIMULATE)
+	@compatdb/tests/circle $(TARGET)/debug/compatdb $(TARGET)/debug/metalshim $(TARGET)/guest
+
 ## make guest   the simulated guest and its GPU in software, in target/guest
 .PHONY: guest
 guest: need-objc need-clang
@@ -235,11 +241,13 @@ uninstall:
 	rm -f $(INTO)/bin/metalshim $(INTO)/libexec/$(LIBRARY) $(BASH) $(ZSH) $(FISH)
 	rm -f $(SHARE)/man/man1/metalshim.1 $(SHARE)/man/man1/metalshim-*.1
 
-.PHONY: need-c need-objc need-real need-foundation
+.PHONY: need-c need-objc need-patch need-real need-foundation
 need-c:
 	@.ci/need cc
 need-objc:
 	@.ci/need objc
+need-patch:
+	@.ci/need patch
 need-clang:
 	@.ci/need $(if $(MAC),clang,clang-19)
 need-real:

@@ -34,7 +34,6 @@ pub mod probe;
 pub mod program;
 pub mod ready;
 pub mod reasons;
-pub mod redact;
 pub mod refusal;
 pub mod regular;
 pub mod shell;

@@ -23,10 +23,10 @@ use serde_json::Value;
 use crate::bench::files;
 use crate::context::Context;
 use crate::decide::{Decision, Known, Question};
+use crate::doctor::anonymous::Anonymous;
 use crate::error::{Error, Outcome, plain};
 use crate::facts::{self, Source};
 use crate::printer::{Report, Style};
-use crate::redact::Redactor;
 use crate::state::StateFolder;
 use crate::{install, regular};
 
@@ -184,20 +184,20 @@ fn without_words(mut bench: Bench) -> Bench {
     bench
 }
 
-fn without_names(found: Found, context: &Context) -> Result<Found, Error> {
-    let bad = |e: serde_json::Error| Error::project(format!("the report cannot be written: {e}"));
-    // A public name of the user's own choice stays.
-    let (by, run) = (found.reporter.clone(), found.ci_run.clone());
-    let mut value = serde_json::to_value(found).map_err(bad)?;
-    Redactor::here(context.variables.home.as_deref()).json(&mut value);
-    let found: Found = serde_json::from_value(value).map_err(bad)?;
-    Found {
-        reporter: by,
-        ci_run: run,
-        ..found
+/// Free text without names; the rest is numbers, builds and words of Apple's.
+fn without_names(mut found: Found, context: &Context) -> Result<Found, Error> {
+    let mut anonymous = Anonymous::here(&context.variables);
+    let mut texts: Vec<&mut String> = found.missing.iter_mut().collect();
+    texts.extend(found.probe.iter_mut().flat_map(|p| &mut p.wrong));
+    for bench in &mut found.bench {
+        texts.extend(bench.arguments.iter_mut().chain(&mut bench.warnings));
+        texts.extend(bench.series.iter_mut().map(|row| &mut row.workload));
     }
-    .cleaned()
-    .map_err(bad)
+    for text in texts {
+        *text = anonymous.text(text);
+    }
+    let cleaned = found.cleaned();
+    cleaned.map_err(|e| Error::project(format!("the report cannot be written: {e}")))
 }
 
 #[derive(Serialize, Deserialize)]

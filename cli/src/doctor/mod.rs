@@ -14,7 +14,7 @@
 //! `faults`, `program`, `install`, `enabled`, `news`, `login` the checks · `report` text and JSON ·
 //! `bundle`, `anonymous` what is handed to others.
 
-mod anonymous;
+pub(crate) mod anonymous;
 pub(crate) mod bundle;
 mod canary;
 mod enabled;

@@ -16,6 +16,7 @@
 //! | `canary.json` | what the canary kernels said |
 //! | `check.json` | the last automatic look for a newer database |
 //! | `preference.json` | on a host: the preference's value before metalshim set it |
+//! | `report-id.json` | a random number that tells two reports of this machine |
 //! | `log` | what was allowed without a record, a line each |
 //! | `tickets/<pid>-<start>` | a ticket, and beside it `.status`, what the shim decided |
 //! | `lock` | held by whatever changes the files above |

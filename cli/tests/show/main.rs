@@ -8,6 +8,7 @@ mod db;
 mod demo;
 mod doctor;
 mod pains;
+mod report;
 mod texts;
 
 use std::ffi::OsStr;
