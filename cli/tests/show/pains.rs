@@ -97,7 +97,7 @@ fn a_program_for_another_processor_is_said_before_it_ends() {
 fn a_failed_canary_names_the_restart_and_ends_with_it() {
     let failed = User::on(sample().with("local.canary", "failed"));
     let json = doctor(&failed, &toy());
-    finding(&json, "stock-answers", "problem", "Restart the guest");
+    finding(&json, "canary", "problem", "Restart the guest");
     let restarted = sample()
         .with("local.canary", "none")
         .with("guest.boot_session", "11111111-8A51-4C1B-9E27-5B1D0A6C2F44");
@@ -200,7 +200,7 @@ fn an_unknown_pair_can_be_tried_as_the_remedy_says() {
     let user = User::on(sample().with("host.build", "25G83"));
     let json = doctor(&user, &toy());
     assert_eq!(json["verdict"]["reason"], "pair-unknown");
-    let try_it = command(&json, "--allow-unverified");
+    let try_it = command(&json, "run --allow-unverified");
     let line: Vec<String> = try_it[1..]
         .iter()
         .map(|word| word.replace("PROGRAM", &toy()))

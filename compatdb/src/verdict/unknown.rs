@@ -75,7 +75,15 @@ pub(super) fn unknown(case: &Case<'_>, lookup: &Lookup) -> Finding {
                 "metalshim run --host-build BUILD -- PROGRAM",
             ),
         ];
-        remedies.extend(try_once(case));
+        if !try_once(case).is_empty() {
+            remedies.push(Remedy::command(
+                format!(
+                    "Or use {} without a record, for seven days, if test kernels that this runs first give right results.",
+                    Profile::CAUTIOUS
+                ),
+                format!("metalshim enable --allow-unverified {}", guest.build),
+            ));
+        }
         return Finding {
             reason: Reason::HostUnknown,
             says: format!(
