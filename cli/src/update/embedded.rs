@@ -40,16 +40,6 @@ fn of_files(files: &[(&'static str, &'static [u8])]) -> Option<Seed> {
             .find(|(n, _)| *n == name)
             .map(|(_, b)| b.to_vec())
     };
-    let newest = |role: &str| {
-        let numbered = |(name, bytes): &(&'static str, &'static [u8])| {
-            let number = name.strip_prefix("metadata/")?.strip_suffix(role)?;
-            Some((number.parse::<u64>().ok()?, bytes.to_vec()))
-        };
-        files
-            .iter()
-            .filter_map(numbered)
-            .max_by_key(|(number, _)| *number)
-    };
     let mut roots: Vec<(u64, Vec<u8>)> = files
         .iter()
         .filter_map(|(name, bytes)| {
@@ -63,18 +53,30 @@ fn of_files(files: &[(&'static str, &'static [u8])]) -> Option<Seed> {
         .iter()
         .filter_map(|(name, bytes)| Some((name.strip_prefix("targets/")?.to_owned(), *bytes)))
         .collect();
-    let list = targets
-        .iter()
-        .find(|(name, _)| name.ends_with(".revocations.json"));
-    let revoker = newest(".revoker.json").zip(list);
+    // What a repository had before lies beside what counts: only what is pinned is taken.
+    let timestamp = file("metadata/timestamp.json")?;
+    let numbered = |role: &str, by: &[u8]| {
+        let number = pinned(by, &format!("/signed/meta/{role}.json/version"))?;
+        file(&format!("metadata/{number}.{role}.json"))
+    };
+    let snapshot = numbered("snapshot", &timestamp)?;
+    let revoker = match numbered("revoker", &snapshot) {
+        Some(revoker) => {
+            let sha256 = pinned(&revoker, "/signed/targets/revocations.json/hashes/sha256")?;
+            let sha256 = sha256.as_str()?;
+            let list = file(&format!("targets/{sha256}.revocations.json"))?;
+            Some((revoker, list))
+        }
+        None => None,
+    };
     Some(Seed {
         root: roots.next()?,
         metadata: Metadata {
             roots: roots.collect(),
-            timestamp: file("metadata/timestamp.json")?,
-            snapshot: newest(".snapshot.json")?.1,
-            targets: newest(".targets.json")?.1,
-            revoker: revoker.map(|((_, revoker), (_, list))| (revoker, list.to_vec())),
+            targets: numbered("targets", &snapshot)?,
+            timestamp,
+            snapshot,
+            revoker,
         },
         targets,
         repository: file("repository")
@@ -82,6 +84,12 @@ fn of_files(files: &[(&'static str, &'static [u8])]) -> Option<Seed> {
             .map(|text| text.trim().to_owned())
             .filter(|text| !text.is_empty()),
     })
+}
+
+/// A value that one file says about another.
+fn pinned(by: &[u8], pointer: &str) -> Option<serde_json::Value> {
+    let by: serde_json::Value = serde_json::from_slice(by).ok()?;
+    by.pointer(pointer).cloned()
 }
 
 #[cfg(test)]
@@ -108,6 +116,12 @@ mod tests {
             return;
         };
         std::fs::write(second.join("repository"), "https://updates.example/r\n").unwrap();
+        // Older lists, and what an interrupted publication left, come first and last by name.
+        for digit in ["0", "f"] {
+            let name = format!("targets/{}.revocations.json", digit.repeat(64));
+            std::fs::write(second.join(name), "{}").unwrap();
+        }
+        std::fs::write(second.join("metadata/99.snapshot.json"), "{}").unwrap();
         let seed = seed_of(&second).unwrap();
         assert_eq!(
             seed.repository.as_deref(),
