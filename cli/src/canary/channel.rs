@@ -310,11 +310,10 @@ mod tests {
 
     const HELLO: &str = "metalshim-canary 1\ndevice=X apple_family=1009 max_threadgroup_memory=65536 max_buffer_length=1 recommended_working_set=2\n";
 
+    type Told = Option<Result<Answer, Gone>>;
+
     /// A child that says `words`, and what comes of the first case.
-    fn told(
-        words: &str,
-        then: &str,
-    ) -> (Result<Option<Device>, Gone>, Option<Result<Answer, Gone>>) {
+    fn told(words: &str, then: &str) -> (Result<Option<Device>, Gone>, Told) {
         let mut command = Command::new("/bin/sh");
         let script = format!("printf '%b' \"$1\"; {then}");
         command.args(["-c", &script, "sh", words]);

@@ -1,5 +1,11 @@
 //! The GPU in software: what it has to get right, and what it has to catch.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test whose set-up fails has failed"
+)]
+
 use std::fs;
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
