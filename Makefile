@@ -218,6 +218,15 @@ lint: need-c
 doc:
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps --exclude metalshim-shim
 
+## make book    the documentation as a site, in target/book; its links are followed, its examples run
+.PHONY: book
+book: need-c shim guest
+	@.ci/need python3
+	@.ci/doc-links
+	cargo build --quiet --locked -p compatdb -p metalshim $(SIMULATE)
+	@.ci/doc-examples $(TARGET)/debug $(TARGET)/guest
+	@book=$$(.ci/mdbook) && "$$book" build docs --dest-dir $(TARGET)/book
+
 ## make install PREFIX=DIR   command, library, manual pages and completions below DIR (make uninstall)
 PREFIX ?= /usr/local
 INTO := $(DESTDIR)$(PREFIX)

@@ -167,6 +167,26 @@ impl Reason {
             Self::TargetNotInjectable => "target-not-injectable",
         }
     }
+
+    /// What it means, in a few words without a full stop.
+    pub const fn means(self) -> &'static str {
+        match self {
+            Self::NotAGuest => "Bare metal, or not the paravirtual device",
+            Self::DatabaseInvalid => "The database cannot be read, or is not what it says it is",
+            Self::CliTooOld => "The database needs a newer command",
+            Self::ShimTooOld => "The record needs a newer shim",
+            Self::PairRevoked => "The record was taken back",
+            Self::PairBroken => "The pair is known to give wrong results",
+            Self::ClientBlocked => "This program must not be told anything else than stock",
+            Self::Policy => "A fleet's own rule",
+            Self::HostUnknown => "The host's build is not known",
+            Self::PairUnknown => "No record about this pair",
+            Self::DatabaseStale => "The signed freshness is over, and policy demands it",
+            Self::Drift => "The guest's Metal no longer looks as recorded",
+            Self::CanaryFailed => "The canary kernels gave wrong results on this machine",
+            Self::TargetNotInjectable => "The program cannot load the library",
+        }
+    }
 }
 
 impl fmt::Display for Reason {

@@ -20,6 +20,11 @@ macro_rules! codes {
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$name => $code,)+ }
             }
+
+            /// What it means, in a sentence.
+            pub const fn means(self) -> &'static str {
+                match self { $(Self::$name => concat!($($doc),+),)+ }
+            }
         }
     };
 }

@@ -15,6 +15,7 @@ mod enable;
 mod help;
 mod host;
 mod output;
+mod reference;
 mod refusals;
 mod remedies;
 mod run;

@@ -6,6 +6,7 @@ mod client;
 mod corrupt;
 mod diff;
 mod ingest;
+mod faults_page;
 mod properties;
 mod query;
 mod repo;
