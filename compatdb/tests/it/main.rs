@@ -5,8 +5,8 @@
 mod client;
 mod corrupt;
 mod diff;
-mod ingest;
 mod faults_page;
+mod ingest;
 mod properties;
 mod query;
 mod repo;
