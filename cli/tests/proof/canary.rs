@@ -20,6 +20,7 @@ fn snapshot(name: &str, ended: &Ended) {
         "[N] % of what it may  [TIME]",
     );
     settings.add_filter(env!("CARGO_PKG_REPOSITORY"), "[HOME-PAGE]");
+    settings.add_filter(r"-- /\S+/guest/", "-- [TARGET]/guest/");
     settings.bind(|| insta::assert_snapshot!(name, ended.shown()));
 }
 

@@ -66,6 +66,10 @@ fn names(arg: &Arg) -> String {
 fn says(arg: &Arg) -> String {
     let help = arg.get_long_help().or(arg.get_help());
     let mut says = sentence(&help.map(ToString::to_string).unwrap_or_default());
+    let ends = |text: &str| text.ends_with(['.', ':', '?']);
+    if !says.is_empty() && !ends(&says) {
+        says.push('.');
+    }
     let values = arg.get_possible_values();
     if arg.get_action().takes_values() && !values.is_empty() {
         let of: Vec<String> = values

@@ -2,7 +2,7 @@
 
 use super::case::Case;
 use super::decide::Finding;
-use super::says::{report, update_database};
+use super::says::update_database;
 use super::{Reason, Remedy};
 use crate::Lookup;
 use crate::rows::PairBrief;
@@ -119,11 +119,15 @@ pub(super) fn unknown(case: &Case<'_>, lookup: &Lookup) -> Finding {
     if !try_once.is_empty() {
         remedies.extend(try_once);
         remedies.push(Remedy::command(
-            "Measure: start the same stock, and compare both outputs and speeds.",
-            "METALSHIM_DISABLE=1 metalshim run -- PROGRAM",
+            "Measure: stock and with the overrides in turn, and compare both outputs; llama-bench needs no --time.",
+            "metalshim bench --time -- PROGRAM",
         ));
-        remedies.push(report(
-            "that is how the pair comes to be verified for everybody",
+        remedies.push(Remedy::command(
+            format!(
+                "Report it at {}/issues with the file that this makes: that is how the pair comes to be verified for everybody.",
+                env!("CARGO_PKG_REPOSITORY")
+            ),
+            "metalshim report",
         ));
     }
     Finding {

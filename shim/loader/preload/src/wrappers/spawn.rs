@@ -81,11 +81,12 @@ unsafe fn start(
         return libc::ENOSYS;
     };
     let mut flags = 0;
-    // SAFETY: not null, and the caller's attributes.
-    if !attributes.is_null()
-        && unsafe { libc::posix_spawnattr_getflags(attributes, &raw mut flags) } != 0
-    {
-        return libc::EINVAL;
+    if !attributes.is_null() {
+        // SAFETY: not null, and the caller's attributes.
+        let failed = unsafe { libc::posix_spawnattr_getflags(attributes, &raw mut flags) } != 0;
+        if failed {
+            return libc::EINVAL;
+        }
     }
     if flags & SETEXEC == 0 {
         // SAFETY: the C library's function of this type, found in `find`.
