@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::database::Loaded;
 use crate::error::Error;
-use crate::state::StateFolder;
+use crate::state::{PATIENCE_OF_A_START, StateFolder};
 use crate::tickets;
 
 /// Its file in the state folder.
@@ -108,7 +108,7 @@ fn newer(state: &StateFolder, boot_session: &str, now: Timestamp) -> Option<Drif
 
 fn keep(state: &StateFolder, drift: &Drift) {
     // The next start finds it again, or the shim does.
-    if let Ok(_lock) = state.lock() {
+    if let Ok(_lock) = state.lock_within(PATIENCE_OF_A_START) {
         let _ = state.write_json(FILE, drift);
     }
 }

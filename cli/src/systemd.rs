@@ -31,11 +31,10 @@ impl Job {
         for (name, value) in &self.environment {
             unit.push_str(&format!(
                 "Environment={}\n",
-                quoted(&format!("{name}={value}"))
+                quoted(&format!("{name}={value}"), "$")
             ));
         }
-        let words: Vec<String> = self.arguments.iter().map(|word| quoted(word)).collect();
-        unit.push_str(&format!("ExecStart={}\n", words.join(" ")));
+        unit.push_str(&format!("ExecStart={}\n", command(&self.arguments)));
         unit
     }
 
@@ -53,15 +52,24 @@ impl Job {
     }
 }
 
-/// As systemd.syntax(7) and systemd.service(5) read it back.
-fn quoted(word: &str) -> String {
+/// The command line that starts `arguments`. Variables are put into arguments only: in the path of
+/// the program a `$` is itself.
+pub fn command(arguments: &[String]) -> String {
+    let dollars = std::iter::once("$").chain(std::iter::repeat("$$"));
+    let words = arguments.iter().zip(dollars);
+    let words: Vec<String> = words.map(|(word, dollar)| quoted(word, dollar)).collect();
+    words.join(" ")
+}
+
+/// As systemd.syntax(7) and systemd.service(5) read it back; what a `$` is depends on where it is.
+fn quoted(word: &str, dollar: &str) -> String {
     let mut text = String::from("\"");
     for c in word.chars() {
         match c {
             '"' | '\\' => text.extend(['\\', c]),
             '%' => text.push_str("%%"),
-            '$' => text.push_str("$$"),
-            '\n' => text.push_str("\\n"),
+            '$' => text.push_str(dollar),
+            c if c.is_ascii_control() => text.push_str(&format!("\\x{:02x}", u32::from(c))),
             c => text.push(c),
         }
     }
@@ -69,7 +77,8 @@ fn quoted(word: &str) -> String {
     text
 }
 
-/// Writes the units into `folder` and starts the timer.
+/// Writes the units into `folder` and starts the timer. Where systemd refuses, what was there
+/// before is put back.
 ///
 /// # Errors
 /// A file cannot be written, or systemd refuses.
@@ -78,29 +87,46 @@ pub fn install(job: &Job, folder: &Path) -> Result<PathBuf, Error> {
         Error::file("make the folder", folder, &e).hint("look who owns the folder above it")
     })?;
     let [service, timer] = Job::files(&job.name, folder);
-    for (path, text) in [(&service, job.service()), (&timer, job.timer())] {
-        atomic::write(path, text.as_bytes(), Durability::Synced)
-            .map_err(|e| Error::file("write", path, &e).hint("look who owns its folder"))?;
-    }
-    needed(&["daemon-reload"])?;
+    let before = [&service, &timer].map(|path| std::fs::read(path).ok());
+    let write = |path: &Path, bytes: &[u8]| {
+        atomic::write(path, bytes, Durability::Synced)
+            .map_err(|e| Error::file("write", path, &e).hint("look who owns its folder"))
+    };
     let unit = format!("{}.timer", job.name);
-    needed(&["enable", "--now", &unit])?;
-    // One that ran already keeps the times that it was started with.
-    needed(&["restart", &unit])?;
+    let started = write(&service, job.service().as_bytes())
+        .and_then(|()| write(&timer, job.timer().as_bytes()))
+        .and_then(|()| needed(&["daemon-reload"]))
+        .and_then(|()| needed(&["enable", "--now", &unit]))
+        // One that ran already keeps the times that it was started with.
+        .and_then(|()| needed(&["restart", &unit]));
+    if let Err(error) = started {
+        // The first error is the one to tell.
+        for (path, before) in [&service, &timer].into_iter().zip(before) {
+            let _ = match before {
+                Some(before) => write(path, &before).ok(),
+                None => std::fs::remove_file(path).ok(),
+            };
+        }
+        return Err(error);
+    }
     Ok(timer)
 }
 
-/// Ends the timer and removes its units; whether there was one.
+/// Ends the timer and removes its units; whether there was one. They are removed where systemd
+/// refuses, too: there may be none to start anything.
 ///
 /// # Errors
 /// systemd refuses, or a file cannot be removed.
 pub fn remove(name: &str, folder: &Path) -> Result<bool, Error> {
     let files = Job::files(name, folder);
-    if !files.iter().any(|path| path.exists()) {
+    if !files.iter().any(|path| path.symlink_metadata().is_ok()) {
         return Ok(false);
     }
-    needed(&["disable", "--now", &format!("{name}.timer")])?;
-    for path in &files {
+    let timer = format!("{name}.timer");
+    let ended = needed(&["disable", "--now", &timer]);
+    // What `enable` made; gone already where `disable` did its work.
+    let wanted = folder.join("timers.target.wants").join(&timer);
+    for path in files.iter().chain([&wanted]) {
         match std::fs::remove_file(path) {
             Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
                 return Err(Error::file("remove", path, &e).hint("look who owns it and its folder"));
@@ -108,7 +134,11 @@ pub fn remove(name: &str, folder: &Path) -> Result<bool, Error> {
             _ => {}
         }
     }
-    needed(&["daemon-reload"])?;
+    ended
+        .and_then(|()| needed(&["daemon-reload"]))
+        .map_err(|e| {
+            e.hint("its files are removed; a timer that still runs ends with this login")
+        })?;
     Ok(true)
 }
 
@@ -151,7 +181,11 @@ mod tests {
 
     #[test]
     fn words_come_through_systemds_own_rules() {
-        assert_eq!(quoted("/a b/c"), "\"/a b/c\"");
-        assert_eq!(quoted("50% \"$HOME\" \\"), "\"50%% \\\"$$HOME\\\" \\\\\"");
+        let job = |word: &str| command(&["/a b/c".to_owned(), word.to_owned()]);
+        assert_eq!(
+            job("50% \"$HOME\" \\"),
+            "\"/a b/c\" \"50%% \\\"$$HOME\\\" \\\\\""
+        );
+        assert_eq!(job("a\n\tb"), "\"/a b/c\" \"a\\x0a\\x09b\"");
     }
 }

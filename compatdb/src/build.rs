@@ -223,6 +223,10 @@ pub fn write_file(path: &Path, bytes: &[u8]) -> Result<(), BuildError> {
         _ => Path::new("."),
     };
     let write = || -> io::Result<()> {
+        // A device or a pipe would be replaced, for everybody who uses it.
+        if path.metadata().is_ok_and(|there| !there.is_file()) {
+            return Err(io::Error::other("what is there is not a regular file"));
+        }
         let mut file = tempfile::Builder::new()
             .permissions(permissions())
             .tempfile_in(dir)?;

@@ -106,7 +106,12 @@ pub fn run(args: &Args, context: &Context) -> Result<Outcome, Error> {
             for note in shimmed.notes() {
                 context.printer.note(&note);
             }
-            Err(shimmed.start.exec())
+            let error = shimmed.start.exec();
+            if args.or_stock {
+                // Our variables may be what is too much, or the interpreter that we looked up.
+                return stock(context, program, &error.says);
+            }
+            Err(error)
         }
         Plan::Refused(refused) if args.or_stock => {
             let refusal = refused.refusal;
@@ -147,7 +152,7 @@ fn stock(context: &Context, program: Program, why: &str) -> Result<Outcome, Erro
         "{} starts without the overrides: {why}",
         program.path.display()
     ));
-    Err(program.untouched().exec())
+    Err(program.become_untouched())
 }
 
 /// `METALSHIM_DISABLE=1`: somebody wants metalshim out of the way, so it says nothing.
@@ -165,10 +170,25 @@ fn disabled(args: &Args, context: &Context, program: Program) -> Result<Outcome,
     if args.dry_run {
         return dry_run::disabled(context, &program);
     }
-    Err(program.untouched().exec())
+    Err(program.become_untouched())
 }
 
 impl Program {
+    /// Becomes the program. Where that fails with what a wrapper sets, without: arguments and
+    /// environment may be at the system's limit. Returns only where both failed.
+    fn become_untouched(self) -> Error {
+        let start = self.untouched();
+        let error = start.exec();
+        match start.variables.is_empty() {
+            true => error,
+            false => Start {
+                variables: Vec::new(),
+                ..start
+            }
+            .exec(),
+        }
+    }
+
     /// As it would be started without metalshim.
     fn untouched(self) -> Start {
         Start {

@@ -15,7 +15,7 @@ use crate::launchd::{self, Domain, Starts};
 use crate::managed::Manager;
 use crate::printer::{Report, Style};
 use crate::update::automatic::Check;
-use crate::{install, systemd, variables};
+use crate::{install, regular, systemd, variables};
 
 /// The label of the LaunchAgent, and of its file.
 const LABEL: &str = "metalshim.update";
@@ -24,6 +24,8 @@ const UNIT: &str = "metalshim-update";
 /// Every so many hours, at this minute; each machine then waits a random time of its own.
 const HOURS: u32 = 6;
 const MINUTE: u32 = 17;
+/// No unit of ours is larger.
+const MAX_UNIT: u64 = 1 << 20;
 
 /// Looks for updates by itself, every six hours, where there is no `brew services`.
 #[derive(Debug, clap::Args)]
@@ -235,11 +237,9 @@ impl Here {
             (false, false) => "not installed: `metalshim service install`",
         };
         let mut service = self.report(context, there && loaded, says);
-        if let Ok(text) = std::fs::read_to_string(self.recording())
-            && !text.contains(&*self.program.to_string_lossy())
-        {
+        if there && self.starts_another() {
             service.warnings.push(format!(
-                "it starts another metalshim than {}: `metalshim service install` mends that",
+                "it starts something else than {}: `metalshim service install` mends that",
                 self.program.display()
             ));
         }
@@ -250,13 +250,18 @@ impl Here {
         })
     }
 
-    /// The file that names the program.
-    fn recording(&self) -> PathBuf {
+    /// Whether what is there starts anything else than this would.
+    fn starts_another(&self) -> bool {
+        let Ok(ours) = self.arguments() else {
+            return true;
+        };
         match self.kind {
-            Kind::Launchd => self.file(),
+            Kind::Launchd => launchd::read(&self.file()).is_ok_and(|job| job.arguments != ours),
             Kind::Systemd => {
                 let [service, _] = systemd::Job::files(UNIT, &self.folder);
-                service
+                let line = format!("ExecStart={}", systemd::command(&ours));
+                let text = regular::open(&service).and_then(|file| regular::text(file, MAX_UNIT));
+                text.is_ok_and(|text| !text.lines().any(|there| there == line))
             }
         }
     }

@@ -52,7 +52,7 @@ pub fn run(args: &Args, context: &Context) -> Result<Outcome, Error> {
             folder.display()
         ))
         .hint(format!(
-            "set {} to a folder without a colon in its path",
+            "set {} to a folder whose path is UTF-8 text without a colon or a line break",
             variables::STATE_DIR
         )));
     };

@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 use super::host::STORED_FOR;
 use crate::error::{Error, plain};
 use crate::regular;
-use crate::state::StateFolder;
+use crate::state::{PATIENCE_OF_A_START, StateFolder};
 
 /// Where macOS guests find shared folders.
 pub const SHARES: &str = "/Volumes/My Shared Files";
@@ -120,7 +120,7 @@ pub fn copy(
         from: found.path,
     });
     if let Some(copy) = &copied {
-        let _lock = state.lock()?;
+        let _lock = state.lock_within(PATIENCE_OF_A_START)?;
         state.write_json(FILE, copy)?;
     }
     Ok(Looked { copied, problems })

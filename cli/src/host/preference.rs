@@ -194,16 +194,13 @@ pub fn enable(state: &StateFolder, now: Timestamp) -> Result<Did, Error> {
             None => Did::AlreadyTheirs,
         });
     }
-    // What was there first stays what is put back.
-    if kept.is_none() {
-        let schema = SCHEMA.to_owned();
-        let kept = Kept {
-            schema,
-            before,
-            at: now,
-        };
-        state.write_json(FILE, &kept)?;
-    }
+    // Also where something is kept: it is off, so somebody changed it since, and that is theirs.
+    let kept = Kept {
+        schema: SCHEMA.to_owned(),
+        before,
+        at: now,
+    };
+    state.write_json(FILE, &kept)?;
     let on = Value::Set {
         kind: "boolean".to_owned(),
         value: "1".to_owned(),

@@ -72,7 +72,10 @@ impl StateFolder {
                 path.display(),
                 plain(&e)
             ))
-            .hint("look who owns it and its folder")),
+            .hint(match path.is_dir() {
+                true => "metalshim did not make that folder: move it elsewhere",
+                false => "look who owns it and its folder",
+            })),
             _ => Ok(()),
         }
     }

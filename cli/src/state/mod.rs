@@ -29,16 +29,24 @@ mod trial;
 
 pub use damage::Damage;
 
-use std::fs::{self, File};
+use std::fs::{self, File, TryLockError};
 use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use rustix::fs::OFlags;
 
 use crate::error::{Error, plain};
 use crate::variables::{self, Variables};
 
+/// How long a command waits for another one that changes the state: one that was stopped, or hangs,
+/// would be waited for without an end.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How long the start of a program waits for that.
+pub const PATIENCE_OF_A_START: Duration = Duration::from_millis(500);
+/// How often it is looked at.
+const BETWEEN: Duration = Duration::from_millis(5);
 /// How often a folder that a `disable --purge` removes at that moment is made again.
 const ATTEMPTS: u32 = 20;
 
@@ -147,29 +155,54 @@ impl StateFolder {
     }
 
     /// Waits until no other metalshim changes the state, and keeps others waiting until the
-    /// returned file is dropped.
+    /// returned file is dropped. It waits for 30 seconds at the most.
     pub fn lock(&self) -> Result<File, Error> {
-        self.lock_after(|| self.ensure())
+        self.lock_within(PATIENCE)
+    }
+
+    /// The same for `patience` at the most.
+    pub fn lock_within(&self, patience: Duration) -> Result<File, Error> {
+        self.lock_after(patience, || self.ensure())
     }
 
     /// The same for `disable --purge`, which cleans up what it can reach, whoever can write it.
     pub fn lock_to_purge(&self) -> Result<File, Error> {
         let tickets = self.tickets();
-        self.lock_after(|| make_private(&tickets).map_err(|e| self.unusable(&tickets, &e)))
+        self.lock_after(PATIENCE, || {
+            make_private(&tickets).map_err(|e| self.unusable(&tickets, &e))
+        })
     }
 
-    fn lock_after(&self, ensure: impl Fn() -> Result<(), Error>) -> Result<File, Error> {
+    /// Opens the file `name` to hold a lock on it, making it where there is none.
+    pub(crate) fn lock_file(&self, name: &str) -> io::Result<File> {
+        File::options()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .mode(0o600)
+            // Never somebody else's file, nor a pipe that has no reader.
+            .custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed())
+            .open(self.join(name))
+    }
+
+    fn lock_after(
+        &self,
+        patience: Duration,
+        ensure: impl Fn() -> Result<(), Error>,
+    ) -> Result<File, Error> {
         let path = self.join("lock");
+        let until = Instant::now() + patience;
         let lock = || -> io::Result<File> {
-            let file = File::options()
-                .create(true)
-                .truncate(false)
-                .write(true)
-                .mode(0o600)
-                // Never somebody else's file, nor a pipe that has no reader.
-                .custom_flags((OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed())
-                .open(&path)?;
-            file.lock()?;
+            let file = self.lock_file("lock")?;
+            loop {
+                match file.try_lock() {
+                    Ok(()) => break,
+                    Err(TryLockError::WouldBlock) if Instant::now() < until => {
+                        std::thread::sleep(BETWEEN);
+                    }
+                    Err(e) => return Err(e.into()),
+                }
+            }
             // `disable --purge` removes the file while it holds it: what we waited for may be
             // no lock any more.
             let (ours, there) = (file.metadata()?, fs::symlink_metadata(&path)?);
@@ -183,6 +216,21 @@ impl StateFolder {
             ensure()?;
             match lock() {
                 Err(e) if e.kind() == io::ErrorKind::NotFound && attempts.next().is_some() => {}
+                Err(e) if e.kind() == io::ErrorKind::WouldBlock => {
+                    return Err(Error::machine(format!(
+                        "another metalshim changes the state: it holds {}",
+                        path.display()
+                    ))
+                    .hint("wait until it is done, or end it, and type this again"));
+                }
+                Err(e) if fs::symlink_metadata(&path).is_ok_and(|it| !it.is_file()) => {
+                    return Err(Error::machine(format!(
+                        "the state folder cannot be used: {} is no file: {}",
+                        path.display(),
+                        plain(&e)
+                    ))
+                    .hint("metalshim did not make that: move it elsewhere"));
+                }
                 result => return result.map_err(|e| self.unusable(&path, &e)),
             }
         }
@@ -203,7 +251,8 @@ impl StateFolder {
     }
 }
 
-fn make_private(path: &Path) -> io::Result<()> {
+/// Makes a folder, and those above it, for this user only.
+pub(crate) fn make_private(path: &Path) -> io::Result<()> {
     use std::os::unix::fs::DirBuilderExt;
     if path.is_dir() {
         return Ok(());
@@ -249,6 +298,31 @@ mod tests {
         let held = waiting.join().unwrap().metadata().unwrap();
         let there = fs::metadata(state.join("lock")).unwrap();
         assert_eq!(held.ino(), there.ino());
+    }
+
+    #[test]
+    fn a_lock_that_another_never_lets_go_was_waited_for_without_an_end() {
+        let dir = tempfile::tempdir().unwrap();
+        let state = StateFolder::at(dir.path().join("state"));
+        let _stopped = state.lock().unwrap();
+        let error = state.lock_within(Duration::from_millis(20)).unwrap_err();
+        assert!(error.says.contains("state/lock"), "{error}");
+        assert!(!error.hints.is_empty());
+    }
+
+    #[test]
+    fn what_is_in_the_place_of_a_file_was_said_to_be_somebody_elses() {
+        let dir = tempfile::tempdir().unwrap();
+        let state = StateFolder::at(dir.path().join("state"));
+        for name in ["lock", "n.json"] {
+            fs::create_dir_all(state.join(name)).unwrap();
+        }
+        for error in [
+            state.lock().unwrap_err(),
+            state.remove("n.json").unwrap_err(),
+        ] {
+            assert!(error.hints[0].contains("move it elsewhere"), "{error}");
+        }
     }
 
     #[test]

@@ -110,11 +110,8 @@ pub fn is_due(last: Option<&Check>, now: Timestamp) -> bool {
 pub fn lock(state: &StateFolder) -> Result<Option<File>, Error> {
     state.ensure()?;
     let path = state.join(LOCK);
-    let file = File::options()
-        .create(true)
-        .truncate(false)
-        .write(true)
-        .open(&path)
+    let file = state
+        .lock_file(LOCK)
         .map_err(|e| state.unusable(&path, &e))?;
     match file.try_lock() {
         Ok(()) => Ok(Some(file)),
@@ -126,6 +123,19 @@ pub fn lock(state: &StateFolder) -> Result<Option<File>, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_pipe_in_the_place_of_its_lock_was_waited_for() {
+        let dir = tempfile::tempdir().unwrap();
+        let state = StateFolder::at(dir.path().join("state"));
+        state.ensure().unwrap();
+        let pipe = std::process::Command::new("mkfifo")
+            .arg(state.join(LOCK))
+            .status();
+        assert!(pipe.unwrap().success());
+        let error = lock(&state).unwrap_err();
+        assert!(error.says.contains(LOCK), "{error}");
+    }
 
     #[test]
     fn once_an_hour_and_a_stamp_from_the_future_is_due() {

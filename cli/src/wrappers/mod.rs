@@ -21,7 +21,7 @@ use crate::context::Context;
 use crate::decide::Known;
 use crate::error::Error;
 use crate::printer::Style;
-use crate::state::StateFolder;
+use crate::state::{self, StateFolder};
 use crate::variables::Variables;
 use crate::{find, install, program, variables};
 
@@ -127,7 +127,11 @@ pub fn make(state: &StateFolder, names: &[OsString]) -> Result<(), Error> {
     }
     let folder = folder(state);
     let to = install::recorded()?;
-    fs::create_dir_all(&folder).map_err(|e| state.unusable(&folder, &e))?;
+    // It stands first on `PATH`: whoever could write it would choose what this user starts.
+    state::make_private(&folder)
+        .and_then(|()| folder.metadata())
+        .map_err(|e| state.unusable(&folder, &e))
+        .and_then(|metadata| state.owned(&folder, &metadata))?;
     for name in names {
         let link = folder.join(name);
         if fs::symlink_metadata(&link).is_ok_and(|it| !it.is_symlink()) {
@@ -161,9 +165,13 @@ fn put(link: &Path, to: &Path) -> io::Result<()> {
 /// # Errors
 /// One cannot be removed.
 pub fn remove(state: &StateFolder, names: &[OsString]) -> Result<Vec<String>, Error> {
+    names.iter().try_for_each(|name| allowed(name))?;
+    remove_links(state, names)
+}
+
+fn remove_links(state: &StateFolder, names: &[OsString]) -> Result<Vec<String>, Error> {
     let mut removed = Vec::new();
     for name in names {
-        allowed(name)?;
         let link = folder(state).join(name);
         if !fs::symlink_metadata(&link).is_ok_and(|it| it.is_symlink()) {
             continue;
@@ -181,7 +189,8 @@ pub fn remove(state: &StateFolder, names: &[OsString]) -> Result<Vec<String>, Er
 /// One cannot be removed.
 pub fn remove_all(state: &StateFolder) -> Result<Vec<String>, Error> {
     let names: Vec<OsString> = links(state).into_iter().map(|(name, _)| name).collect();
-    let removed = remove(state, &names)?;
+    // Whatever they are called: a name that is refused now may be there all the same.
+    let removed = remove_links(state, &names)?;
     let _ = fs::remove_dir(folder(state));
     Ok(removed)
 }

@@ -228,3 +228,15 @@ fn wrong_values_are_named_with_what_would_be_right() {
     let user = user.with("METALSHIM_HOST_BUILD", "26.6.1");
     snapshot("wrong-variable", &user, &user.types("run -- TOY"));
 }
+
+#[test]
+fn a_pipe_in_the_place_of_an_exported_database_was_replaced() {
+    let user = User::new();
+    let pipe = user.home.path().join("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.unwrap().success());
+    let ended = user.types("db export pipe");
+    assert_eq!(ended.code, 2, "{}", ended.out);
+    assert!(ended.err.contains("not a regular file"), "{}", ended.err);
+    assert!(!pipe.metadata().unwrap().is_file());
+}

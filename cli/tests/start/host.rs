@@ -216,6 +216,17 @@ fn a_preference_of_somebody_else_is_left_alone() {
 }
 
 #[test]
+fn a_value_set_by_hand_between_two_enables_was_lost() {
+    let host = User::on_host();
+    host.types("host preference enable");
+    host.file("defaults", "integer 0\n");
+    host.types("host preference enable");
+    assert_eq!(host.read("defaults"), "boolean 1\n");
+    host.types("host preference disable");
+    assert_eq!(host.read("defaults"), "integer 0\n");
+}
+
+#[test]
 fn a_kind_that_cannot_be_put_back_is_not_replaced() {
     let host = User::on_host();
     host.file("defaults", "dictionary {}\n");

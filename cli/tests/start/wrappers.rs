@@ -265,3 +265,73 @@ fn what_cannot_be_wrapped_is_said_and_nothing_is_made() {
     assert!(ended.err.contains("in the way"), "{}", ended.err);
     assert_eq!(user.read("state/metalshim-wrappers/toy"), "mine");
 }
+
+#[test]
+fn a_name_that_is_refused_kept_all_wrappers_from_being_removed() {
+    let user = User::new().with_toy_wrapped();
+    symlink(METALSHIM, user.wrappers().join("metalshim")).unwrap();
+    let ended = user.types("disable");
+    assert_eq!(ended.code, 0, "{}", ended.err);
+    assert!(!user.wrappers().exists());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn our_variables_were_too_much_beside_many_arguments() {
+    let user = User::new().with_toy_wrapped();
+    let toy = kit().program("toy");
+    let path = path(&[&clients()]);
+    let start = |program: &Path, bytes: usize| {
+        let mut command = user.command(program);
+        command.env("PATH", &path);
+        command.args(
+            (0..bytes)
+                .step_by(100_000)
+                .map(|at| "x".repeat(100_000.min(bytes - at))),
+        );
+        command.output()
+    };
+    // The most that the program takes, on a system whose limit is that of its stack.
+    let (mut most, mut too_many) = (0, 8 << 20);
+    while too_many - most > 1 {
+        let middle = most.midpoint(too_many);
+        match start(&toy, middle) {
+            Ok(_) => most = middle,
+            Err(_) => too_many = middle,
+        }
+    }
+    // Less what the wrapper's own path takes.
+    let wrapper = user.wrappers().join("toy");
+    let ended = Ended::new(start(&wrapper, most - 2 * wrapper.as_os_str().len()).unwrap());
+    assert_eq!(
+        (ended.code, ended.printed("apple_family")),
+        (0, "1005"),
+        "{}",
+        ended.err
+    );
+}
+
+#[test]
+fn without_a_umask_everybody_could_write_what_is_first_on_path() {
+    let user = User::new();
+    let folder = user.folder("state");
+    fs::set_permissions(folder, fs::Permissions::from_mode(0o755)).unwrap();
+    let path = path(&[&clients()]);
+    let line = format!("umask 000; exec '{METALSHIM}' enable toy");
+    let mut command = user.command("sh");
+    let ended = Ended::new(
+        command
+            .args(["-c", &line])
+            .env("PATH", path)
+            .output()
+            .unwrap(),
+    );
+    assert_eq!(ended.code, 0, "{}", ended.err);
+    let mode = || fs::metadata(user.wrappers()).unwrap().permissions().mode();
+    assert_eq!(mode() & 0o022, 0, "{:o}", mode());
+    // One that is so already is not used.
+    fs::set_permissions(user.wrappers(), fs::Permissions::from_mode(0o777)).unwrap();
+    let user = user.with("PATH", "/usr/bin:/bin");
+    let ended = user.types("enable true");
+    assert!(ended.err.contains("written by others"), "{}", ended.err);
+}

@@ -235,3 +235,47 @@ fn homebrew_is_pointed_to_its_own_services() {
     );
     assert!(!mac.plist().exists());
 }
+
+#[test]
+fn what_systemd_refused_stayed_for_ever() {
+    let mac = Mac::new();
+    let systemctl = mac.user.home.path().join("bin/systemctl");
+    let good = std::fs::read_to_string(&systemctl).unwrap();
+    let bad = "#!/bin/sh\necho 'Failed to connect to bus' >&2\nexit 1\n";
+    let folder = mac.user.home.path().join(".config/systemd/user");
+    std::fs::write(&systemctl, bad).unwrap();
+    let ended = mac.service(&["install", "--kind", "systemd"]);
+    assert_eq!(ended.code, 2, "{}", ended.out);
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
+    std::fs::write(&systemctl, good).unwrap();
+    assert_eq!(mac.service(&["install", "--kind", "systemd"]).code, 0);
+    std::fs::write(&systemctl, bad).unwrap();
+    let ended = mac.service(&["uninstall", "--kind", "systemd"]);
+    assert_eq!(ended.code, 2, "{}", ended.out);
+    assert!(ended.err.contains("files are removed"), "{}", ended.err);
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
+}
+
+#[test]
+fn a_path_that_is_written_otherwise_in_the_file_was_taken_for_another_metalshim() {
+    let mac = Mac::new();
+    let bin = mac.user.home.path().join("50% <b> & $HOME");
+    std::fs::create_dir(&bin).unwrap();
+    let command = bin.join("metalshim");
+    std::fs::copy(env!("CARGO_BIN_EXE_metalshim"), &command).unwrap();
+    let plain = mac.user.command(None).unwrap();
+    for kind in ["launchd", "systemd"] {
+        for action in ["install", "status"] {
+            let variables = plain.get_envs();
+            let output = Command::new(&command)
+                .args(["service", action, "--kind", kind])
+                .env_clear()
+                .envs(variables.filter_map(|(name, value)| Some((name, value?))))
+                .output()
+                .unwrap();
+            let ended: Ended = output.into();
+            assert_eq!(ended.code, 0, "{kind}: {}", ended.err);
+            assert!(!ended.out.contains("warning"), "{kind}: {}", ended.out);
+        }
+    }
+}
