@@ -287,12 +287,12 @@ fn our_variables_were_too_much_beside_many_arguments() {
         command.args(
             (0..bytes)
                 .step_by(100_000)
-                .map(|at| "x".repeat(100_000.min(bytes - at))),
+                .map(|at| "x".repeat((bytes - at).min(100_000))),
         );
         command.output()
     };
     // The most that the program takes, on a system whose limit is that of its stack.
-    let (mut most, mut too_many) = (0, 8 << 20);
+    let (mut most, mut too_many) = (0_usize, 8 << 20);
     while too_many - most > 1 {
         let middle = most.midpoint(too_many);
         match start(&toy, middle) {
