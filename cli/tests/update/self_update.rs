@@ -59,6 +59,13 @@ fn commands(folder: &Path) -> [PathBuf; 2] {
     [old, new]
 }
 
+/// The library as it is built, and behind its end which version it came with: nothing reads that.
+fn library(version: &str) -> Vec<u8> {
+    let mut bytes = std::fs::read(metalshim_guest::built().shim()).unwrap();
+    bytes.extend(format!("library {version}").into_bytes());
+    bytes
+}
+
 /// An archive as `make dist` lays it out.
 fn archive(folder: &Path, version: &str, command: &Path) -> PathBuf {
     let name = format!("metalshim-{version}-{TARGET}");
@@ -66,7 +73,7 @@ fn archive(folder: &Path, version: &str, command: &Path) -> PathBuf {
     std::fs::create_dir_all(top.join("bin")).unwrap();
     std::fs::create_dir_all(top.join("libexec")).unwrap();
     std::fs::copy(command, top.join("bin/metalshim")).unwrap();
-    std::fs::write(top.join("libexec").join(SHIM), format!("library {version}")).unwrap();
+    std::fs::write(top.join("libexec").join(SHIM), library(version)).unwrap();
     std::fs::write(top.join("README.md"), "read me").unwrap();
     let path = folder.join(format!("{name}.tar.gz"));
     let packed = Command::new("tar")
@@ -109,7 +116,7 @@ impl Rig {
         std::fs::create_dir_all(prefix.join("bin")).unwrap();
         std::fs::create_dir_all(prefix.join("libexec")).unwrap();
         std::fs::copy(command, prefix.join("bin/metalshim")).unwrap();
-        std::fs::write(prefix.join("libexec").join(SHIM), format!("library {OLD}")).unwrap();
+        std::fs::write(prefix.join("libexec").join(SHIM), library(OLD)).unwrap();
     }
 
     fn prefix(&self) -> PathBuf {
@@ -152,8 +159,8 @@ impl Rig {
             .as_str()
             .unwrap()
             .trim_end_matches('.');
-        let library = std::fs::read_to_string(library).unwrap();
-        assert_eq!(library, format!("library {version}"));
+        let there = std::fs::read(library).unwrap();
+        assert!(there == self::library(&version), "{library}");
         version
     }
 }
