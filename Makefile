@@ -39,6 +39,7 @@ shells:
 update-fixtures:
 	@.ci/tuf-python >/dev/null || echo "no PyPI tuf: the tests of updates skip" >&2
 	@.ci/need faketime || echo "no faketime: tests of updates at other clocks skip" >&2
+	@$(if $(MAC),true,.ci/need strace) || echo "no strace: the test that kills a self-update at each step skips" >&2
 
 ## make release the command, in target/release/metalshim
 .PHONY: release
