@@ -1,7 +1,7 @@
 //! The canary: small kernels, run with the overrides in a child process and compared with the
 //! CPU, before a program relies on them.
 //!
-//! **Contract.** [`cases`] says what is run and what has to come back ([`reference`], with how
+//! **Contract.** [`cases`] says what is run and what has to come back ([`mod@reference`], with how
 //! far off it may be), [`channel`] speaks with the child, [`judge`] compares, [`kept`] is what
 //! is kept of it. The kernels are text files in Metal Shading Language that the child compiles: on a
 //! Mac this executable again with the real device, with simulated facts the simulated guest's

@@ -3,7 +3,7 @@
 //! **Contract.** Everything that persists goes through [`atomic::write`]: a process killed
 //! at any moment, a full disk or a second process leaves the last good file. Tickets are
 //! the exception: they need not survive a crash, and are renamed into place unsynced. What
-//! another user owns or can write is refused: see [`safe`].
+//! another user owns or can write is refused: see `safe`.
 //!
 //! | file | what |
 //! |---|---|

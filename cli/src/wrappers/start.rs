@@ -8,7 +8,7 @@
 //! are passed over. A program found may be a script that starts the next program of the same
 //! name on `PATH`; it finds the wrapper again. `METALSHIM_WRAPPED` remembers which program
 //! this process became, so that the search goes on behind it, and how many wrappers led here:
-//! no more than [`MOST`].
+//! no more than 64.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::fs::MetadataExt;
