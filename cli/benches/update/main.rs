@@ -159,7 +159,7 @@ fn large() {
     let recipe = folder.path().join("make.py");
     std::fs::write(
         &recipe,
-        "r = Repository(databases)\nr.database(2)\nr.publish('large')\n",
+        "r = Repository(databases)\nr.database(2)\nr.revoke(1)\nr.publish('large')\n",
     )
     .unwrap();
     let made = Command::new(python().unwrap())
